@@ -557,10 +557,11 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         if (build_buffers(sim, i, c, e))
             return -1;
     if (build_buckets(sim, e) || build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
-        link_faults_build(sim, c, e) || inject_build(sim, c, e) || switches_build(sim, c, e) ||
-        bridges_build(sim, c, e) || storms_build(sim, c, e) || reroute_open(sim, c, e) ||
-        capture_open(sim, c, e) || routing_build(sim, c, e) || reroute_build(sim, c, e) ||
-        congestion_build(sim, c, e) || recovery_build(sim, c, e) || deadlock_build(sim, e))
+        pacing_build(sim, e) || link_faults_build(sim, c, e) || inject_build(sim, c, e) ||
+        switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
+        reroute_open(sim, c, e) || capture_open(sim, c, e) || routing_build(sim, c, e) ||
+        reroute_build(sim, c, e) || congestion_build(sim, c, e) || recovery_build(sim, c, e) ||
+        deadlock_build(sim, e))
         return -1;
     build_ect(sim, c);
     switches_let_pass(sim);

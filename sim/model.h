@@ -320,6 +320,7 @@ struct queue_pair {
     int64_t next_message_ps; /* until then its program, or the limit of its messages, allows none */
     int64_t gap_ps;          /* between bursts; -1: none */
     int64_t paced_ps;        /* until then the flow's own limit allows no packet */
+    int64_t made_up_ps;      /* how far behind it packets may be without being lost to the rate */
     /* receiver */
     uint64_t expected_psn, delivered_psn; /* received in order, and passed on to memory */
     struct recovery *recovery;            /* NULL: packets come in order, and go-back-N */
@@ -715,6 +716,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
                   int64_t visible_ps);         /* data: on its way to memory */
 void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
 int waits_build(struct sim *sim, const struct sim_config *c, struct error *e);
+int pacing_build(struct sim *sim, struct error *e);
 void qp_turn(struct sim *sim, uint32_t qp);   /* EVENT_TURN */
 void qp_resume(struct sim *sim, uint32_t qp); /* its congestion control may allow more */
 

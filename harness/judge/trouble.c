@@ -648,6 +648,109 @@ static void find_far(const struct looked_into *x)
     text_free(&words);
 }
 
+/* ---- flows that have less than their stated rate, with nothing in sight that takes it */
+
+#define RATE_MISSED   0.02
+#define RATE_SLACK    65536.0 /* bytes under way when the phase begins and ends */
+#define LINE_HAS_ROOM 0.98
+
+/* What the flow's frames take of a line when its payload has this rate. */
+static double on_the_wire(const struct cell *cell, const struct scenario_flow *of, double bps)
+{
+    int64_t mtu = mtu_of(cell, flow_receiver(of));
+    double message = (double)of->message_bytes,
+           most = fmax(roce_path_mtu(mtu == FIELD_UNSET ? ROCE_LINK_MTU_BYTES : mtu), 256);
+    return bps * (1 + FRAMING_BYTES * ceil(message / most) / message);
+}
+
+/* The lines' own rates, and what all flows together take of them. */
+static struct carried *taken_of_lines(const struct looked_into *x)
+{
+    const struct cell *cell = x->cell;
+    const struct scenario_flow *of = cell->scenario.flows.items;
+    struct carried *all = xcalloc(lab_node_count(&cell->lab) + 1, sizeof *all);
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(&cell->lab, i)); i++)
+        for (size_t end = 0; end < link->between.count; end++) {
+            int at = lab_node_index(&cell->lab, ((char *const *)link->between.items)[end]);
+            if (at >= 0)
+                all[at].most_bps += link->rate_bps > 0 ? (double)link->rate_bps : NAN;
+        }
+    for (size_t i = 0; i < cell->scenario.flows.count; i++) {
+        const json_t *flow = json_object_get(x->flows, of[i].name);
+        double bps = on_the_wire(cell, &of[i], fmax(phase_goodput(flow), number_of(flow, "delivered_bps")));
+        add_goodput(carried_at(&cell->lab, all, flow_receiver(&of[i])), INTO, bps);
+        add_goodput(carried_at(&cell->lab, all, flow_sender(&of[i])), OUT_OF, bps);
+    }
+    return all;
+}
+
+/* A line whose rate is not known may be full. */
+static bool has_room(const struct carried *end, int direction, double more_bps)
+{
+    return end && end->bps[direction] + more_bps < LINE_HAS_ROOM * end->most_bps;
+}
+
+/* Pauses, congestion control and losses take from flows what they had; explain says how much. */
+static bool is_slowed_or_lost(const struct looked_into *x, const struct scenario_flow *of, const json_t *flow)
+{
+    static const char *const of_flow[] = {"decreases", "marked_packets", "retransmitted_packets", "errors"},
+                             *const of_sender[] = {"rp_cnp_handled", "packet_seq_err", "implied_nak_seq_err",
+                                                   "local_ack_timeout_err", "roce_adp_retrans"};
+    const json_t *sender = json_object_get(json_object_get(x->result, "hosts"), flow_sender(of));
+    char pauses[40];
+    snprintf(pauses, sizeof pauses, "rx_prio%d_pause", (int)of->priority);
+    bool any = total_of(sender, pauses) > 0;
+    for (size_t i = 0; i < sizeof of_flow / sizeof *of_flow; i++)
+        any = any || number_of(flow, of_flow[i]) > 0;
+    for (size_t i = 0; i < sizeof of_sender / sizeof *of_sender; i++)
+        any = any || total_of(sender, of_sender[i]) > 0;
+    return any;
+}
+
+/* What it lacks of its rate, in b/s; 0: nothing to speak of. Counted in whole messages, one may be missing.
+ */
+static double missed_bps(const struct looked_into *x, const struct scenario_flow *of, const json_t *flow)
+{
+    const struct scenario_phases *phases = &x->cell->scenario.phases;
+    const struct wanted wanted = {of->start_ns, of->stop_ns, false};
+    bool arrived = json_object_get(flow, "delivered_bps");
+    double bps = arrived ? number_of(flow, "delivered_bps") : phase_goodput(flow),
+           missed = (double)of->rate_bps - bps,
+           slack = (RATE_SLACK + (arrived ? 0 : (double)of->message_bytes * (double)of->queue_pairs)) * 8e9 /
+                   (double)phases->measure_ns;
+    return of->rate_bps != FIELD_UNSET && of->size_bytes == FIELD_UNSET && of->gap_ns == FIELD_UNSET &&
+                   !of->after.count && bps > 0 && sends_throughout(&wanted, phases) &&
+                   missed > fmax(slack, RATE_MISSED * (double)of->rate_bps)
+               ? missed
+               : 0;
+}
+
+static void find_rate_missed(const struct looked_into *x)
+{
+    const struct scenario *s = &x->cell->scenario;
+    const struct scenario_flow *of = s->flows.items;
+    const struct lab *lab = &x->cell->lab;
+    if (s->faults.count || s->storms.count || s->injections.count || s->traffic.count)
+        return;
+    struct carried *all = taken_of_lines(x);
+    for (size_t i = 0; i < s->flows.count; i++) {
+        const json_t *flow = json_object_get(x->flows, of[i].name);
+        double missed = missed_bps(x, &of[i], flow), more = on_the_wire(x->cell, &of[i], missed);
+        if (missed > 0 && has_room(carried_at(lab, all, flow_sender(&of[i])), OUT_OF, more) &&
+            has_room(carried_at(lab, all, flow_receiver(&of[i])), INTO, more) &&
+            !is_slowed_or_lost(x, &of[i], flow))
+            json_array_append_new(
+                x->warnings,
+                json_textf(
+                    "flow %s has %.4g Gb/s of its rate of %.4g Gb/s, though the lines of its ends have "
+                    "room and its sender counted no pause, CNP or loss: its depth x message, a NIC, "
+                    "PCIe or a memory lets no more through",
+                    of[i].name, ((double)of[i].rate_bps - missed) / 1e9, (double)of[i].rate_bps / 1e9));
+    }
+    free(all);
+}
+
 /* ---- losses */
 
 enum loss_phase { LOSS_BEFORE, LOSS_MEASURED };
@@ -1056,8 +1159,9 @@ static const struct {
     {find_other_time, REAL_HOSTS}, {find_still, ANY_LAB},           {find_unfinished, ANY_LAB},
     {find_stalled, ANY_LAB},       {find_unsettled, ANY_LAB},       {find_short_phase, ANY_LAB},
     {find_given_up, ANY_LAB},      {find_above_line, ANY_LAB},      {find_far, ANY_LAB},
-    {find_sent_again, REAL_HOSTS}, {find_uncounted, REAL_HOSTS},    {find_changed, REAL_HOSTS},
-    {find_unmarked_cnps, ANY_LAB}, {find_own_cnps, ANY_LAB},        {find_empty_capture, ANY_LAB},
+    {find_rate_missed, ANY_LAB},   {find_sent_again, REAL_HOSTS},   {find_uncounted, REAL_HOSTS},
+    {find_changed, REAL_HOSTS},    {find_unmarked_cnps, ANY_LAB},   {find_own_cnps, ANY_LAB},
+    {find_empty_capture, ANY_LAB},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)
 

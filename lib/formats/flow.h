@@ -179,7 +179,10 @@ struct scenario_flow {
          .unit = UNIT_RATE_BPS,                                                                              \
          .min = FLOW_MIN_RATE_BPS,                                                                           \
          .max = FLOW_MAX_RATE_BPS,                                                                           \
-         .help = "Limit of the payload rate."},                                                              \
+         .help =                                                                                             \
+             "Limit of the payload rate. What is late behind other frames or pauses is made up for in a "    \
+             "burst: simulated, of at most 64 KiB and a packet of each queue pair of the sender; by "        \
+             "roce-traffic, of less than a message. The rest is lost to the rate."},                         \
     {                                                                                                        \
         .name = "size", .kind = FIELD_QUANTITY,                                                              \
         .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,         \

@@ -173,6 +173,31 @@ void ring_leave(struct sim *sim, uint32_t q)
     qp->ring_next = qp->ring_previous = NONE;
 }
 
+/* ---- the flows' own limits */
+
+#define PACING_BURST_BYTES 65536
+
+/* What a queue pair may send back to back to make up for being late. As much is late behind a packet of each
+ * queue pair of its host, which all may have at one time, even if none is above its rate. */
+int pacing_build(struct sim *sim, struct error *e)
+{
+    double *round_bytes = calloc(sim->host_count + 1, sizeof *round_bytes);
+    if (!round_bytes)
+        return error_set(e, "simulator: no memory for %u hosts", sim->host_count);
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        const struct queue_pair *qp = &sim->qps[q];
+        uint32_t burst = (uint32_t)sim->hosts[qp->sender].burst_bytes;
+        round_bytes[qp->sender] += qp->payload_bytes > burst ? qp->payload_bytes : burst;
+    }
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        struct queue_pair *qp = &sim->qps[q];
+        double ps = (PACING_BURST_BYTES + round_bytes[qp->sender]) * (double)qp->ps_per_byte_q20 / 0x1p20;
+        qp->made_up_ps = whole_ns(sim, ps < (double)(SIM_FOREVER / 4) ? (int64_t)ps : SIM_FOREVER / 4);
+    }
+    free(round_bytes);
+    return 0;
+}
+
 /* ---- packets */
 
 static uint64_t whole_psn(uint64_t near, uint32_t low)
@@ -194,6 +219,18 @@ int64_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uin
     else if (qp->operation == SIM_READ && place)
         bytes += sim->framing.aeth_bytes;
     return bytes;
+}
+
+/* A packet of `payload` is sent: when may the flow's own limit let the next one? A token bucket, as in
+ * roce-traffic and NICs: a packet that was late, behind frames of others or a pause, does not delay the next
+ * ones. The first one is not late. */
+static void pace(struct sim *sim, struct queue_pair *qp, uint32_t payload)
+{
+    int64_t earliest_ps = sim->now_ps - (qp->paced_ps ? qp->made_up_ps : 0);
+    if (qp->paced_ps < earliest_ps)
+        qp->paced_ps = earliest_ps;
+    qp->paced_ps += sim_duration(sim, payload, qp->ps_per_byte_q20);
+    qp->next_send_ps = qp->paced_ps;
 }
 
 uint32_t qp_build_packet(struct sim *sim, uint32_t q)
@@ -220,8 +257,8 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     if (qp->packet_in_message == 0 && h->queue_pair_message_ps)
         qp->next_message_ps = sim->now_ps + h->queue_pair_message_ps;
     int64_t from_ps = qp->next_send_ps > sim->now_ps ? qp->next_send_ps : sim->now_ps; /* later: in a burst */
-    if (qp->ps_per_byte_q20) /* a limit of the payload, as of roce-traffic and perftest */
-        qp->next_send_ps = qp->paced_ps = sim->now_ps + sim_duration(sim, payload, qp->ps_per_byte_q20);
+    if (qp->ps_per_byte_q20)
+        pace(sim, qp, payload);
     if (qp->congestion_hooks & CONGESTION_GAP) {
         int64_t next_ps = from_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
         if (next_ps > qp->next_send_ps)

@@ -37,6 +37,12 @@ row '.flows[].size' "$END_OF_F" .flows.f.bytes 300000 0
 row '.flows[].rate' '.flows[0] += {message: "64B", rate: "100Mb/s"}' .flows.f.goodput_bps 1e8 0.5
 row '.flows[].rate' '.flows[0] += {message: "64B", rate: "10kb/s"} | .phases.measure = "600ms"' .flows.f.messages 12 0
 row '.flows[].rate' '.flows[0] += {message: "100kB", rate: "3Gb/s"} | .phases.measure = "50ms"' .flows.f.goodput_bps 3e9 1
+for rate in 5Gb/s 10Gb/s 13.9Gb/s; do # beside another one of its host, whose frames delay its own
+    row '.flows[].rate' '.settings.mtu = 1500 | .flows[0].rate = "8Gb/s" | .flows += [{name: "g", from: "h0", to: "h2", rate: "'$rate'"}] | .phases.measure = "10ms"' \
+        '[.flows[].delivered_bps] | add' "((8 + ${rate%Gb/s}) * 1e9)" 1
+    check "  neither is missed" jq -e '.warnings == []' results/units/latest/result.json
+done
+row '.flows[].rate' '.flows[0] += {message: "256B", depth: 1, rate: "8Gb/s"}' '.warnings | map(select(test("flow f has [0-9.]+ Gb/s of its rate of 8 Gb/s, though"))) | length' 1 0
 row '.flows[].gap' '.flows[0] += {gap: "90us", depth: 1}' '.flows.f | 2000 / .messages' 91 2
 row '.flows[].start' "$END_OF_F"' | .flows[0].start = "700us"' .flows.f.completion_ns.begin 700000 0.1
 row '.flows[].stop' '.flows[0] += {depth: 1, rate: "1Gb/s", stop: "1ms"}' .flows.f.bytes 125000 5

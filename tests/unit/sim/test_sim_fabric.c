@@ -143,6 +143,39 @@ static void tail_drop_fills_with_the_excess(void **state)
     fixture_close(&f);
 }
 
+/* Queue pairs of one host whose rates fit its line have them, though each waits behind frames of the others:
+ * also one beside very many that are due at the same times. */
+static void paced_queue_pairs_have_their_rates(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t bps[2];
+        int32_t queue_pairs;
+    } rows[] = {{{GBPS(8), GBPS(13)}, 1}, {{GBPS(8), GBPS(10)}, 1}, {{GBPS(20), GBPS(2)}, 100}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f;
+        open_star(&f, 3, GBPS(25));
+        for (uint32_t k = 0; k < 2; k++) {
+            struct sim_flow_config *flow = fixture_flow(&f, 0, 1 + k, 0);
+            flow->queue_pairs = k ? rows[i].queue_pairs : 1;
+            flow->rate_bps = rows[i].bps[k] / flow->queue_pairs;
+            flow->message_bytes = 4000;
+            flow->depth = 64;
+        }
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, 2 * MS);
+        int64_t before[2] = {flow_acked_bytes(sim, 0), flow_acked_bytes(sim, 1)};
+        fixture_run(sim, 18 * MS); /* of 4000 B at 20 Mb/s: ten messages */
+        for (size_t k = 0; k < 2; k++) {
+            double bps = (double)(flow_acked_bytes(sim, k) - before[k]) * 8 / 16e-3;
+            if (fabs(bps / (double)rows[i].bps[k] - 1) > 0.01)
+                fail_msg("row %zu, flow %zu: %g b/s", i, k, bps);
+        }
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
 /* Two NICs that fill their lines stay in step: a full queue drops one's frames and never the other's. A
  * random time between frames, a third of a per cent of a frame's, ends that. */
 static void jitter_ends_lockout(void **state)
@@ -706,6 +739,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dynamic_thresholds_share),
         cmocka_unit_test(static_threshold_holds),
+        cmocka_unit_test(paced_queue_pairs_have_their_rates),
         cmocka_unit_test(headroom_decides_over_loss),
         cmocka_unit_test(lossy_queue_is_bounded),
         cmocka_unit_test(tail_drop_fills_with_the_excess),
