@@ -65,8 +65,13 @@ printf '67\n' >trace.txt && echo {0..66} >>trace.txt
 "$H" import hpcc topology.txt flow.txt trace.txt -o traced >out 2>err
 check_says "a node that is not there is named" 'trace.txt: 1 numbers are above those of topology.txt, 0 to 65' out
 row 'HPCC, `topology.txt` and `flow.txt`' 'yes; of `trace.txt`, which names node 66 of 66, 66 nodes'
+printf '%s\n' "TOPOLOGY_FILE topology.txt" "FLOW_FILE flow.txt" "SIMULATOR_STOP_TIME 4.00" "CC_MODE 3" "RATE_AI 50Mb/s" "MIN_RATE 100Mb/s" "L2_ACK_INTERVAL 1" "HAS_WIN 1" "GLOBAL_T 1" \
+    "VAR_WIN 1" "FAST_REACT 1" "U_TARGET 0.95" "MI_THRESH 0" "INT_MULTI 1" "MULTI_RATE 0" "SAMPLE_FEEDBACK 0" "BUFFER_SIZE 32" "KMAX_MAP 2 25000000000 400 100000000000 1600" \
+    "KMIN_MAP 2 25000000000 100 100000000000 400" "PMAX_MAP 2 25000000000 0.2 100000000000 0.2" >config.txt
+imported hpcc config.txt
+row 'HPCC, `config.txt`, which names these' "yes: $(jq -r .settings.congestion_control case$number/scenario.json)"
 imported hpcc fat.txt flow.txt hosts.txt "${PHYSICS[@]}"
-is=$("$H" lab show case2/lab.json | jq -r '"\(.hosts | length) hosts, \(.switches | length) switches, \(.links | length) links"')
+is=$("$H" lab show case$number/lab.json | jq -r '"\(.hosts | length) hosts, \(.switches | length) switches, \(.links | length) links"')
 row 'HPCC, `fat.txt`, `flow.txt` and `trace.txt`' "yes: $is"
 {
     echo "348 28 800" && echo {320..347}
