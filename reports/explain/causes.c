@@ -25,6 +25,7 @@ const struct cause_words cause_words[CAUSES] = {
     [CAUSE_LINK_DAMAGES] = {"link-damages", "the link ", " damages frames",
                             "selective repeat loses less by each",
                             "lab.defaults.host.nic.recovery=selective-repeat", NULL, false},
+    [CAUSE_PAUSES_LOST] = {"link-damages", "the link ", " loses PFC frames", NULL, NULL, NULL, false},
     [CAUSE_HEADROOM] = {"headroom", "the headroom of ",
                         " is too short: with PFC on, it lost frames all the same", "more headroom",
                         "lab.defaults.switch.headroom=64KB", NULL, false},
@@ -43,6 +44,9 @@ const struct cause_words cause_words[CAUSES] = {
     [CAUSE_RECEIVER_DROPS] = {"slow-receiver", "",
                               " takes less than its line carries, and loses what it has no room for",
                               "PFC on the priority", "settings.pfc=", "pfc", false},
+    [CAUSE_RECEIVER_HOLDS] = {"slow-receiver", "",
+                              " takes less than its line carries, and holds what arrives in its buffer", NULL,
+                              NULL, NULL, false},
     [CAUSE_RECEIVER_MARKS] = {"slow-receiver", "",
                               " takes less than its line carries, and asks senders to slow down", NULL, NULL,
                               NULL, false},
@@ -116,6 +120,14 @@ void cause_add_cost(struct cause *cause, size_t flow, double cost)
     cause->cost += cost;
 }
 
+bool cause_tell_once(struct cause *cause, const struct text *line)
+{
+    if (strstr(text_string(&cause->evidence), text_string(line)))
+        return false;
+    text_add(&cause->evidence, "%s", text_string(line));
+    return true;
+}
+
 void judge_add_rate(struct text *out, const char *before, double bps, const char *after)
 {
     bool large = bps >= 1e8;
@@ -177,16 +189,6 @@ bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_se
 
 /* ---- senders, deadlocks */
 
-/* A link on the flow's way that has another rate since it was down; NULL: there is none. */
-static struct cause *slower_way(struct seen *s, struct causes *causes, const struct flow_seen *flow)
-{
-    struct cause *cause = NULL;
-    for (size_t p = 0; p < s->network.port_count && !cause; p++)
-        if (flow->from_node != NETWORK_NONE && seen_may_pass(s, flow, p))
-            cause = judge_slower_since(s, causes, p, flow->priority);
-    return cause;
-}
-
 /* A link that was down may have come back with another rate. */
 static void tell_downs(const struct seen *s, struct cause *cause, const struct flow_seen *flow)
 {
@@ -200,25 +202,29 @@ static void tell_downs(const struct seen *s, struct cause *cause, const struct f
                 ends[k]);
 }
 
+/* What says that the sender is why: its messages wait nowhere, or take longer than on their way. */
+static void tell_sender(const struct seen *s, struct cause *cause, const struct flow_seen *flow)
+{
+    text_add(&cause->evidence, "%s has %.1f %% of its line, and leaves %.1f %% unused: ", flow->name,
+             100 * flow->share[SHARE_DELIVERED], 100 * flow->share[SHARE_SENDER]);
+    text_add(&cause->evidence, flow->window_limits ? "what it has in flight takes no longer than its way\n"
+                                                   : "nothing holds what it has in flight\n");
+    tell_downs(s, cause, flow);
+}
+
 static void judge_senders(struct seen *s, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
         struct flow_seen *flow = &s->flows[i];
-        double share = flow->share[SHARE_SENDER];
-        if (share < SENDER_MATTERS || flow->rests)
+        struct cause *slowed =
+            flow->slowed > MATTERS ? judge_slower_since(s, causes, flow->slowed_port, flow->priority) : NULL;
+        if (slowed)
+            cause_add_cost(slowed, i, flow->slowed);
+        if (flow->share[SHARE_SENDER] < SENDER_MATTERS || flow->rests)
             continue;
-        struct cause *cause = slower_way(s, causes, flow);
-        if (cause) { /* a line that is full, though it carries less than it could */
-            flow->share[SHARE_QUEUE] += share;
-            flow->share[SHARE_SENDER] = 0;
-        } else {
-            cause = causes_get_or_add(s, causes, CAUSE_SENDER, flow->from, LIKELY, NULL);
-            text_add(&cause->evidence,
-                     "%s has %.1f %% of its line, and leaves %.1f %% unused without a reason\n", flow->name,
-                     100 * flow->share[SHARE_DELIVERED], 100 * share);
-            tell_downs(s, cause, flow);
-        }
-        cause_add_cost(cause, i, share);
+        struct cause *cause = causes_get_or_add(s, causes, CAUSE_SENDER, flow->from, LIKELY, NULL);
+        tell_sender(s, cause, flow);
+        cause_add_cost(cause, i, flow->share[SHARE_SENDER]);
     }
 }
 
@@ -326,9 +332,9 @@ static bool is_set(struct seen *s, const struct cause *cause, const char *set)
         return watchdog_acts(s);
     if (cause->kind != CAUSE_SENDER)
         return false;
-    for (size_t i = 0; i < s->flow_count;
-         i++) /* of one whose messages are all in flight the depth is no limit */
-        if (cause->cost_of[i] >= MATTERS && !s->flows[i].at_once && asked_depth(&s->flows[i]) < DEEP)
+    for (size_t i = 0; i < s->flow_count; i++) /* where the depth is no limit, more does not help */
+        if (cause->cost_of[i] >= MATTERS && s->flows[i].window_limits && !s->flows[i].at_once &&
+            asked_depth(&s->flows[i]) < DEEP)
             return false;
     return true;
 }

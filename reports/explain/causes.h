@@ -10,6 +10,7 @@ enum cause_kind {
     CAUSE_LINK_DOWN,
     CAUSE_NO_ROUTE, /* a switch had no link left to send by */
     CAUSE_LINK_DAMAGES,
+    CAUSE_PAUSES_LOST, /* PFC frames did not arrive, and none is known to be damaged */
     CAUSE_HEADROOM,
     CAUSE_NOT_LOSSLESS,
     CAUSE_DISOBEYS, /* it goes on sending in spite of pauses */
@@ -19,6 +20,7 @@ enum cause_kind {
     CAUSE_SLOW_RECEIVER,
     CAUSE_HOST_PAUSES,    /* one of the two before */
     CAUSE_RECEIVER_DROPS, /* and nothing pauses its link, or what pauses it is not obeyed */
+    CAUSE_RECEIVER_HOLDS, /* its receive buffer stands, and pauses nothing */
     CAUSE_RECEIVER_MARKS, /* CNPs without a mark of a switch */
     CAUSE_INCAST,
     CAUSE_UPLINK,

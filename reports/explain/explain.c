@@ -16,12 +16,12 @@ static const struct {
 } shares[SHARES] = {
     [SHARE_DELIVERED] = {"delivered", "delivered"},
     [SHARE_RESENT] = {"resent", "sent again"},
-    [SHARE_OTHERS] = {"others", "other flows of its sender"},
+    [SHARE_OTHERS] = {"others", "what else its sender sends"},
     [SHARE_PAUSED] = {"paused", "paused"},
     [SHARE_ASKED] = {"not_asked", "not asked for by the scenario"},
     [SHARE_RATE] = {"rate", "held down by congestion control"},
     [SHARE_LOSS] = {"loss", "waiting after losses"},
-    [SHARE_QUEUE] = {"queue", "waiting for a full line"},
+    [SHARE_QUEUE] = {"queue", "waiting in queues"},
     [SHARE_SENDER] = {"sender", "its sender: too little in flight, or slow"},
     [SHARE_UNKNOWN] = {"unknown", "not explained"},
 };
@@ -110,6 +110,11 @@ static json_t *flow_json(const struct flow_seen *flow)
                      flow->result_bps, "shares", parts);
 }
 
+static bool has_not_run(const struct run *run)
+{
+    return json_array_size(run_get(run, "phases")) == 0;
+}
+
 /* What the result does not tell, and what would. */
 static json_t *unknown_json(const struct seen *s)
 {
@@ -136,7 +141,7 @@ static json_t *unknown_json(const struct seen *s)
                 json_textf("the flows of %s ended, and are one in the result: what each waited for (their "
                            "slowdown is %.2f in the mean)",
                            s->flows[i].name, s->flows[i].slowdown));
-    if (s->flow_count == 0)
+    if (s->flow_count == 0 && !has_not_run(s->run))
         json_array_append_new(
             list, json_text("there are no flows in the result: what anything took from them is not known"));
     return list;
@@ -203,6 +208,9 @@ static json_t *summary_text(const struct seen *s, const json_t *causes)
     }
     if (json_array_size(causes))
         return first_text(json_array_get(causes, 0));
+    if (has_not_run(s->run))
+        return json_textf("nothing ran (%s): %s", run_member(s->run->result, "verdict"),
+                          run_member(s->run->result, "reason"));
     if (s->flow_count == 0 || unknown > MINOR)
         return json_text("no cause was found; what kept flows from their rate is not known");
     if (least < 1 - MINOR)

@@ -81,8 +81,8 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
 struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum cause_kind kind,
                              const char *host, int priority)
 {
-    static const enum cause_kind kinds[] = {CAUSE_SLOW_RECEIVER, CAUSE_STORM, CAUSE_HOST_PAUSES,
-                                            CAUSE_RECEIVER_DROPS, CAUSE_RECEIVER_MARKS};
+    static const enum cause_kind kinds[] = {CAUSE_SLOW_RECEIVER,  CAUSE_STORM,          CAUSE_HOST_PAUSES,
+                                            CAUSE_RECEIVER_DROPS, CAUSE_RECEIVER_HOLDS, CAUSE_RECEIVER_MARKS};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct cause *cause = causes_get(causes, kinds[k], host);
         if (cause && (cause->priority == priority || cause->priority < 0))
@@ -91,6 +91,24 @@ struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum c
     struct cause *cause = causes_add(s, causes, kind, host, kind == CAUSE_RECEIVER_DROPS ? SURE : LIKELY);
     cause->priority = priority;
     return cause;
+}
+
+double judge_buffered(const struct seen *s, struct causes *causes, size_t i)
+{
+    const struct flow_seen *flow = &s->flows[i];
+    const struct waits *waits = &flow->waits;
+    double queue = flow->share[SHARE_QUEUE] - flow->slowed,
+           part = waits->host ? queue * waits->buffer_s / (waits->buffer_s + waits->ports_s) : 0;
+    if (part <= MATTERS)
+        return 0;
+    struct cause *cause = judge_receiver(s, causes, CAUSE_RECEIVER_HOLDS, waits->host, flow->priority);
+    struct text line = {0};
+    text_add(&line, "what came to %s stood in its receive buffer for %.3g us in the mean, while %s ran\n",
+             waits->host, waits->buffer_s * 1e6, flow->name);
+    cause_tell_once(cause, &line);
+    text_free(&line);
+    cause_add_cost(cause, i, part);
+    return part;
 }
 
 /* The host whose pauses stopped the flow: its receiver or, if that sends none, another one; NULL: none. */
@@ -161,7 +179,7 @@ static bool fills_receiver(const struct seen *s, const struct flow_seen *flow)
 /* What was taken from it on its way, as its host counts. */
 static double slowed_by_network(const struct flow_seen *flow)
 {
-    return flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
+    return flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE] - flow->slowed;
 }
 
 /* Is another host slowed that sends to the flow's receiver? */
@@ -187,7 +205,7 @@ static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
         double part = host ? paused * paused_together(s, flow, host) : 0;
         if (host)
             cause_add_cost(host, i, part);
-        cost -= part;
+        cost -= part + judge_buffered(s, causes, i);
         if (cost <= MATTERS)
             continue;
         const char *full = fills_receiver(s, flow) ? flow->to : any;

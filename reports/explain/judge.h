@@ -17,6 +17,8 @@ struct cause *causes_get_or_add(const struct seen *s, struct causes *causes, enu
                                 const char *culprit, enum sureness sureness, bool *is_new);
 /* It took this share from the flow: with what it took before, at most all. */
 void cause_add_cost(struct cause *cause, size_t flow, double cost);
+/* Adds a line that was perhaps said of another flow or port already; returns whether it was not. */
+bool cause_tell_once(struct cause *cause, const struct text *line);
 
 /* Between the ports of a ring, in the name of the cause. */
 #define RING_ARROW " -> "
@@ -37,6 +39,11 @@ size_t judge_last_port(const struct seen *s, const struct flow_seen *flow);
 bool judge_loses(const struct cause *cause);
 /* The cause that it went down: that which there is, or a new one. */
 struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port);
+/* Frames that came to the port with a wrong check sequence; 0: none, or they were not counted. */
+double judge_damaged(const struct seen *s, size_t port);
+/* The cause that its link loses PFC frames, or damages frames: that which there is, or a new one. */
+struct cause *judge_lost_pauses(struct seen *s, struct causes *causes, size_t port, int priority,
+                                const struct lost_pauses *lost);
 /* The same that it carries less than its rate; NULL: nothing tells that it does. By a queue that stands: */
 struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, int priority);
 /* By what it carries since it was down. */
@@ -60,6 +67,9 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
  */
 struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum cause_kind kind,
                              const char *host, int priority);
+
+/* What stood in a receive buffer that pauses nothing, of the flow of this number; returns what that took. */
+double judge_buffered(const struct seen *s, struct causes *causes, size_t flow);
 
 /* Pauses by their roots; marks, and full lines without pauses; both as ports of switches tell it. */
 void judge_roots(struct seen *s, struct roots *roots, struct causes *causes);

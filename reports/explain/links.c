@@ -153,12 +153,6 @@ static double busy_rate(const struct seen *s, const struct series *sent, size_t 
     return 8 * (double)(sent->value[i] - sent->value[i - 1]) / ((double)(to - from) / NS_PER_S);
 }
 
-/* What left a port, or arrived at it, after its link had been down. */
-struct after_down {
-    double before_bps, bps; /* the middle of the rates between samples, before and since */
-    int64_t from_ns, to_ns;
-};
-
 static double middle_rate(const struct series *bytes, int64_t from_ns, int64_t to_ns, size_t *count,
                           double *alike)
 {
@@ -179,21 +173,19 @@ static double middle_rate(const struct series *bytes, int64_t from_ns, int64_t t
     return middle;
 }
 
-/* Has the link one lower rate since it was down, whatever passes? */
-static bool is_slower_since(const struct series *bytes, int64_t down_ns, int64_t end_ns, double link_bps,
-                            struct after_down *after)
+/* Has the link one lower rate from the time when it was down to the next, whatever passes? */
+static bool is_slower_within(const struct series *bytes, int64_t down_ns, int64_t end_ns, double link_bps,
+                             struct after_down *after)
 {
-    size_t early, late;
+    size_t count;
     double alike;
-    int64_t least_ns = end_ns;
-    after->before_bps = middle_rate(bytes, INT64_MIN, down_ns, &early, &alike);
+    after->from_ns = after->to_ns = end_ns;
     for (size_t i = 1; i < bytes->count; i++) /* the first time in which it is up again */
-        if (bytes->time_ns[i - 1] >= down_ns && bytes->value[i] > bytes->value[i - 1] && least_ns == end_ns)
-            least_ns = bytes->time_ns[i];
-    after->bps = middle_rate(bytes, least_ns, end_ns, &late, &alike);
-    after->from_ns = least_ns;
-    after->to_ns = end_ns;
-    return early >= SLOWED_LEAST && late >= SLOWED_LEAST && alike >= SLOWED_ALIKE && after->bps > 0 &&
+        if (bytes->time_ns[i - 1] >= down_ns && bytes->value[i] > bytes->value[i - 1] &&
+            after->from_ns == end_ns)
+            after->from_ns = bytes->time_ns[i];
+    after->bps = middle_rate(bytes, after->from_ns, end_ns, &count, &alike);
+    return count >= SLOWED_LEAST && alike >= SLOWED_ALIKE && after->bps > 0 &&
            after->bps < SLOWED * link_bps && after->bps < SLOWED * after->before_bps;
 }
 
@@ -216,18 +208,38 @@ static const struct series *sent_series(const struct seen *s, size_t port, bool 
     return by_other ? NULL : seen_series(s, role, "port%u_tx_bytes", at->number);
 }
 
+bool seen_slower_since(const struct seen *s, size_t port, int priority, struct after_down *after)
+{
+    const struct series *down = down_series(s, port), *bytes = sent_series(s, port, false, priority);
+    size_t first, last, count;
+    double alike;
+    if (!find_increases(down, &first, &last))
+        down = down_series(s, s->network.ports[port].peer);
+    bytes = bytes ? bytes : sent_series(s, port, true, priority);
+    if (!bytes || !find_increases(down, &first, &last))
+        return false;
+    struct after_down one = {.before_bps =
+                                 middle_rate(bytes, INT64_MIN, down->time_ns[first - 1], &count, &alike)};
+    *after = (struct after_down){0};
+    for (size_t i = first; i < down->count && count >= SLOWED_LEAST; i++) {
+        size_t next = i + 1;
+        while (next < down->count && down->value[next] <= down->value[next - 1])
+            next++;
+        int64_t end_ns = next < down->count ? down->time_ns[next - 1] : s->measure_ns;
+        if (is_slower_within(bytes, down->time_ns[i - 1], end_ns < s->measure_ns ? end_ns : s->measure_ns,
+                             s->network.ports[port].rate_bps, &one) &&
+            one.to_ns - one.from_ns > after->to_ns - after->from_ns)
+            *after = one;
+        i = next - 1;
+    }
+    return after->to_ns > after->from_ns;
+}
+
 struct cause *judge_slower_since(struct seen *s, struct causes *causes, size_t port, int priority)
 {
-    const struct network_port *at = &s->network.ports[port];
-    const struct series *down = down_series(s, port), *bytes = sent_series(s, port, false, priority);
-    size_t first, last;
     struct after_down after;
     bool is_new;
-    if (!find_increases(down, &first, &last))
-        down = down_series(s, at->peer);
-    bytes = bytes ? bytes : sent_series(s, port, true, priority);
-    if (!bytes || !find_increases(down, &first, &last) ||
-        !is_slower_since(bytes, down->time_ns[last - 1], s->measure_ns, at->rate_bps, &after))
+    if (!seen_slower_since(s, port, priority, &after))
         return NULL;
     char *link = judge_link_name(s, port);
     struct cause *cause = causes_get_or_add(s, causes, CAUSE_SLOWED_LINK, link, LIKELY, &is_new);
@@ -241,7 +253,7 @@ struct cause *judge_slower_since(struct seen *s, struct causes *causes, size_t p
              (double)after.from_ns / NS_PER_MS);
     judge_add_rate(&cause->evidence, " ", after.bps, " all the time,");
     judge_add_rate(&cause->evidence, " before ", after.before_bps, "");
-    judge_add_rate(&cause->evidence, ", and its rate is ", at->rate_bps, "\n");
+    judge_add_rate(&cause->evidence, ", and its rate is ", s->network.ports[port].rate_bps, "\n");
     return cause;
 }
 
@@ -285,5 +297,83 @@ struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, i
     judge_add_rate(&cause->evidence, " ", median, "");
     judge_add_rate(&cause->evidence, " while its queue stood and nothing paused it, and its link has ",
                    at->rate_bps, "\n");
+    return cause;
+}
+
+/* ---- links that lose PFC frames */
+
+/* What the node counts of the port, of a host, by the name that it has there. */
+static double port_count(const struct seen *s, size_t port, const char *member, const char *what,
+                         int priority, const char *unit)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const char *role = seen_role(s, at->node);
+    return s->network.nodes[at->node].host
+               ? seen_value(s, role, member, "%s_prio%d_pause%s", what, priority, unit)
+               : seen_value(s, role, member, "port%u_%s_prio%d_pause%s", at->number, what, priority, unit);
+}
+
+double judge_damaged(const struct seen *s, size_t port)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const char *role = seen_role(s, at->node);
+    double damaged = s->network.nodes[at->node].host ? seen_counter(s, role, "rx_crc_errors_phy")
+                                                     : seen_counter(s, role, "port%u_crc_errors", at->number);
+    return damaged > 0 ? damaged : 0;
+}
+
+#define NS_PER_MM 0.005 /* of a cable, at most */
+
+/* The longest time that a link of the lab takes from end to end, as it states delays and lengths. */
+static double longest_delay_ns(const json_t *lab)
+{
+    const json_t *one;
+    const char *key;
+    size_t i;
+    double most = 0;
+    json_object_foreach((json_t *)(uintptr_t)lab, key, one)
+    {
+        double its = (double)seen_quantity(one, 0);
+        most = fmax(most, strcmp(key, "delay") == 0    ? its
+                          : strcmp(key, "length") == 0 ? its * NS_PER_MM
+                                                       : longest_delay_ns(one));
+    }
+    json_array_foreach(lab, i, one) most = fmax(most, longest_delay_ns(one));
+    return most;
+}
+
+bool seen_lost_pauses(const struct seen *s, size_t port, int priority, struct lost_pauses *lost)
+{
+    size_t peer = s->network.ports[port].peer;
+    const struct stop *stop = seen_stop(s, port, priority);
+    double asked_us = port_count(s, peer, "delta", "tx", priority, "_duration");
+    *lost = (struct lost_pauses){.sent = port_count(s, peer, "total", "tx", priority, ""),
+                                 .arrived = port_count(s, port, "total", "rx", priority, ""),
+                                 .damaged = judge_damaged(s, port),
+                                 .asked_ns = asked_us * NS_PER_US,
+                                 .held_ns = stop ? (double)stop->held_ns : 0};
+    double on_way = 1 + port_count(s, peer, "rate_per_s", "tx", priority, "") *
+                            longest_delay_ns(run_get(s->run, "lab")) / NS_PER_S;
+    bool counted = json_is_true(run_get(s->run, "simulated")) && lost->arrived < lost->sent - on_way;
+    return lost->sent > 0 && (counted || lost->damaged > 0);
+}
+
+struct cause *judge_lost_pauses(struct seen *s, struct causes *causes, size_t port, int priority,
+                                const struct lost_pauses *lost)
+{
+    char *link = judge_link_name(s, port);
+    struct cause *cause = causes_get_or_add(
+        s, causes, lost->damaged > 0 ? CAUSE_LINK_DAMAGES : CAUSE_PAUSES_LOST, link, SURE, NULL);
+    free(link);
+    cause->port = port;
+    struct text line = {0};
+    text_add(&line, "of %.0f PFC frames of priority %d that %s sent to %s %.0f arrived", lost->sent, priority,
+             seen_behind(s, port), s->network.nodes[s->network.ports[port].node].name, lost->arrived);
+    if (lost->held_ns > lost->asked_ns)
+        text_add(&line, ": it stood for %.0f us, and was asked to for %.0f", lost->held_ns / NS_PER_US,
+                 lost->asked_ns / NS_PER_US);
+    text_add(&line, "\n");
+    cause_tell_once(cause, &line);
+    text_free(&line);
     return cause;
 }

@@ -69,12 +69,9 @@ static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t 
 /* Frames that the port's link damaged or, as it was down, dropped. */
 static double lost_on_link(const struct seen *s, size_t port)
 {
-    const char *role = seen_role(s, s->network.ports[port].node);
-    unsigned number = s->network.ports[port].number;
-    double damaged = s->network.nodes[s->network.ports[port].node].host
-                         ? seen_counter(s, role, "rx_crc_errors_phy")
-                         : seen_counter(s, role, "port%u_crc_errors", number);
-    return fmax(0, damaged) + fmax(0, seen_counter(s, role, "port%u_link_discards", number));
+    const struct network_port *at = &s->network.ports[port];
+    return judge_damaged(s, port) +
+           fmax(0, seen_counter(s, seen_role(s, at->node), "port%u_link_discards", at->number));
 }
 
 static bool uses_link(struct seen *s, const struct flow_seen *flow, size_t port)
@@ -235,6 +232,24 @@ static void judge_lost_by(struct seen *s, struct causes *causes, size_t first, s
         tell_paused_ports(s, cause, node, priority);
 }
 
+/* What came to the switch by this port was lost for lack of room, as pauses did not arrive that the port
+ * sent: its link has what is not charged to it yet. */
+static void judge_unstopped(struct seen *s, struct causes *causes, size_t node, size_t port, int priority,
+                            const struct lost_pauses *pauses)
+{
+    struct cause *cause = judge_lost_pauses(s, causes, s->network.ports[port].peer, priority, pauses);
+    const struct network_port *at = &s->network.ports[port];
+    text_add(&cause->evidence,
+             "%s lost %.0f packets from %s for lack of buffer, who was not stopped in time for that: whether "
+             "its headroom is long enough is not known\n",
+             s->network.nodes[node].name, lost_arriving(s, seen_role(s, node), at->number, true),
+             seen_behind(s, port));
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority == priority && !(cause->losses_charged && uses_link(s, &s->flows[i], port)))
+            cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node, port) * seen_lost(&s->flows[i]));
+    cause->losses_charged = true;
+}
+
 static void judge_buffer(struct seen *s, struct causes *causes, size_t node)
 {
     const struct network *n = &s->network;
@@ -251,7 +266,10 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node)
                 judge_lost_by(s, causes, first, node, NETWORK_NONE, priority);
                 break;
             }
-            if (lost > 0)
+            struct lost_pauses pauses;
+            if (lost > 0 && seen_lost_pauses(s, n->ports[p].peer, priority, &pauses))
+                judge_unstopped(s, causes, node, p, priority, &pauses);
+            else if (lost > 0)
                 judge_lost_by(s, causes, first, node, p, priority);
         }
     }
@@ -316,9 +334,7 @@ void judge_losses(struct seen *s, struct causes *causes)
     for (size_t p = 0; p < s->network.port_count; p++) {
         const struct network_port *port = &s->network.ports[p];
         const struct network_node *node = &s->network.nodes[port->node];
-        double damaged = node->host
-                             ? seen_counter(s, seen_role(s, port->node), "rx_crc_errors_phy")
-                             : seen_counter(s, seen_role(s, port->node), "port%u_crc_errors", port->number);
+        double damaged = judge_damaged(s, p);
         double down = node->host
                           ? seen_counter(s, seen_role(s, port->node), "link_down_events_phy")
                           : seen_counter(s, seen_role(s, port->node), "port%u_link_discards", port->number);

@@ -29,14 +29,6 @@ static json_t *senders_through(struct seen *s, size_t port, bool acks)
     return senders;
 }
 
-static size_t count_senders(struct seen *s, size_t port)
-{
-    json_t *senders = senders_through(s, port, false);
-    size_t count = json_object_size(senders);
-    json_decref(senders);
-    return count;
-}
-
 /* Those that make the port carry more than it can: of a single one whose line is no faster than the port,
  * with those whose acknowledgements go there too. */
 static json_t *find_load(struct seen *s, size_t port, bool *acks)
@@ -50,6 +42,15 @@ static json_t *find_load(struct seen *s, size_t port, bool *acks)
     *acks = json_object_size(all) > 1;
     json_decref(senders);
     return all;
+}
+
+static size_t count_senders(struct seen *s, size_t port)
+{
+    bool acks;
+    json_t *senders = find_load(s, port, &acks);
+    size_t count = json_object_size(senders);
+    json_decref(senders);
+    return count;
 }
 
 /* "3 hosts have"; of hosts with several NICs "3 NICs of 2 hosts have". */
@@ -84,15 +85,6 @@ static struct cause *judge_unsampled(const struct seen *s, struct causes *causes
     return cause;
 }
 
-/* Adds a line that was perhaps said of another flow or port already; returns whether it was not. */
-static bool tell_once(struct cause *cause, const struct text *line)
-{
-    if (strstr(text_string(&cause->evidence), text_string(line)))
-        return false;
-    text_add(&cause->evidence, "%s", text_string(line));
-    return true;
-}
-
 /* ---- pauses */
 
 static double paused_by(const struct seen *s, const struct roots *roots, const struct flow_seen *flow,
@@ -125,6 +117,16 @@ static bool has_unplaced(const struct seen *s, int priority)
         if (s->flows[i].priority == priority && !*s->flows[i].from)
             return true;
     return false;
+}
+
+/* Were the queues of the switch sampled? */
+static bool samples_queues(const struct seen *s, size_t node, int priority)
+{
+    for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next)
+        if (!seen_series(s, seen_role(s, node), "port%u_prio%d_queue_bytes", s->network.ports[p].number,
+                         priority))
+            return false;
+    return true;
 }
 
 /* Lower priorities have less than this part of what the higher ones have, where these go first. */
@@ -206,7 +208,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
         struct text line = {0};
         text_add(&line, "%s sends by %s what went there\n", seen_role(s, s->network.ports[failed].node),
                  s->network.ports[port].name);
-        tell_once(down, &line);
+        cause_tell_once(down, &line);
         text_free(&line);
         return down;
     }
@@ -216,9 +218,12 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     bool several = json_object_size(senders) > 1;
     if (!several && has_unplaced(s, priority)) {
         json_decref(senders);
-        return judge_unsampled(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
-                               "the result does not say between which hosts flows of patterns are, as of "
-                               "harness 0.1");
+        struct cause *cause =
+            judge_unsampled(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
+                            "the result does not say between which hosts flows of patterns are: it has them "
+                            "together, or is of harness 0.1");
+        cause->helpless = true;
+        return cause;
     }
     bool slower = !several && carries_less(s, port, json_object_iter_key(json_object_iter(senders)));
     struct text priorities = {0};
@@ -226,8 +231,11 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     if (!several && !slower && !starves) {
         json_decref(senders);
         text_free(&priorities);
-        return judge_unsampled(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
-                               "a queue stands where one host sends, whose line is no faster");
+        struct cause *cause =
+            judge_unsampled(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
+                            "a queue stands where one host sends, whose line is no faster");
+        cause->helpless |= samples_queues(s, s->network.ports[port].node, priority);
+        return cause;
     }
     enum cause_kind kind = slower     ? CAUSE_SLOWER_LINK
                            : !several ? CAUSE_PRIORITIES
@@ -300,6 +308,9 @@ bool judge_has_flows(struct seen *s, size_t port, int priority)
 static struct cause *find_of_root(struct seen *s, const struct root *root, struct causes *causes,
                                   const struct flow_seen *during)
 {
+    struct lost_pauses lost;
+    if (root->kind == ROOT_LINK && seen_lost_pauses(s, root->port, root->priority, &lost))
+        return judge_lost_pauses(s, causes, root->port, root->priority, &lost);
     if (root->kind == ROOT_HOST && never_pauses(s, root))
         return judge_unsampled(
             s, causes, CAUSE_NETWORK, seen_behind(s, root->port),
@@ -318,8 +329,10 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
     struct cause *ring = root->kind == ROOT_RING ? find_ring(causes, port) : NULL;
     if (root->kind == ROOT_RING)
         return ring ? ring : causes_add(s, causes, CAUSE_DEADLOCK, port, POSSIBLE);
-    return judge_unsampled(s, causes, CAUSE_SWITCH, seen_behind(s, root->port),
-                           "no port of its that was sampled is full, or kept from sending");
+    struct cause *cause = judge_unsampled(s, causes, CAUSE_SWITCH, seen_behind(s, root->port),
+                                          "no port of its that was sampled is full, or kept from sending");
+    cause->helpless |= samples_queues(s, network_behind(&s->network, root->port), root->priority);
+    return cause;
 }
 
 /* The flow that the root took most from; NULL: none. */
@@ -371,7 +384,7 @@ static void tell_watchdog(const struct seen *s, struct cause *cause, const char 
     if (drops)
         judge_add_count(s, &lines, role, "watchdog_discards");
     text_add(&lines, "\n");
-    cause->watchdogs_told += tell_once(cause, &lines);
+    cause->watchdogs_told += cause_tell_once(cause, &lines);
     text_free(&lines);
 }
 
@@ -521,7 +534,7 @@ static void charge_roots(struct seen *s, struct roots *roots, struct causes *cau
         struct cause *cause = judge_root(s, roots, &roots->items[k], causes);
         cause_add_cost(cause, flow, part * cost);
         if (marks)
-            tell_once(cause, &line);
+            cause_tell_once(cause, &line);
     }
     text_free(&line);
     free(counter);
@@ -720,7 +733,9 @@ static bool is_slower(const struct seen *s, const struct flow_seen *flow, size_t
 static void judge_queue(struct seen *s, struct roots *roots, struct causes *causes, size_t i, double cost)
 {
     const struct flow_seen *flow = &s->flows[i];
-    size_t found = cost > MATTERS ? congested_port(s, flow) : NETWORK_NONE;
+    cost -= judge_buffered(s, causes, i);
+    bool waits = flow->waits.port != NETWORK_NONE && flow->share[SHARE_QUEUE] > flow->share[SHARE_RATE];
+    size_t found = cost <= MATTERS ? NETWORK_NONE : waits ? flow->waits.port : congested_port(s, flow);
     size_t port = found == NETWORK_NONE && cost > MATTERS && shares_receiver(s, flow)
                       ? judge_last_port(s, flow)
                       : found;
@@ -743,7 +758,7 @@ void judge_queues(struct seen *s, struct roots *roots, struct causes *causes)
 {
     double *cost_of = xcalloc(s->flow_count + 1, sizeof *cost_of);
     for (size_t i = 0; i < s->flow_count; i++)
-        cost_of[i] = s->flows[i].share[SHARE_RATE] + s->flows[i].share[SHARE_QUEUE];
+        cost_of[i] = s->flows[i].share[SHARE_RATE] + s->flows[i].share[SHARE_QUEUE] - s->flows[i].slowed;
     size_t *order = seen_by_cost(s, cost_of);
     for (size_t k = 0; k < s->flow_count; k++)
         judge_queue(s, roots, causes, order[k], cost_of[order[k]]);

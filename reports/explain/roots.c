@@ -328,6 +328,18 @@ static void look_behind(struct search *x, size_t number)
     free_next(next, count);
 }
 
+/* Of what stops last longer than was asked: more than what samples and frames on the way differ by. */
+#define LONGER 1.5
+
+/* The part of the stop that lost PFC frames are the reason of: XON that did not come. */
+static double lost_part(const struct seen *s, const struct stop *stop)
+{
+    struct lost_pauses lost;
+    bool longer =
+        seen_lost_pauses(s, stop->port, stop->priority, &lost) && lost.held_ns > LONGER * lost.asked_ns;
+    return longer ? 1 - lost.asked_ns / lost.held_ns : 0;
+}
+
 static void resolve(struct search *x, size_t number)
 {
     const struct stop *stop = &x->seen->stops[number];
@@ -338,6 +350,11 @@ static void resolve(struct search *x, size_t number)
         add_root(x, number, ROOT_HOST, stop->port, true, 1, stop);
     else
         look_behind(x, number);
+    double lost = lost_part(x->seen, stop);
+    for (size_t i = 0; i < x->roots->part_count[number]; i++)
+        x->roots->parts[number][i].share *= 1 - lost;
+    if (lost > 0)
+        add_root(x, number, ROOT_LINK, stop->port, true, lost, stop);
     x->progress[number] = DONE;
 }
 

@@ -7,6 +7,7 @@
 enum root_kind {
     ROOT_HOST,   /* it pauses the switch's port to it */
     ROOT_PORT,   /* its queue is full, and it is not kept from sending: more comes than it carries */
+    ROOT_LINK,   /* what pauses it was sent, and not all arrived: it stood for longer than was asked */
     ROOT_RING,   /* ports that wait for each other */
     ROOT_SWITCH, /* what is behind this port: nothing that was sampled tells why it pauses */
 };

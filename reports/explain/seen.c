@@ -576,6 +576,7 @@ static void take_flows(struct seen *s)
                                  ? (int)json_integer_value(json_object_get(of, "traffic_class"))
                                  : -1,
             .interval_end_ns = INT64_MIN,
+            .waits = {.port = NETWORK_NONE},
             .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
             .marked = json_number_value(json_object_get(of, "marked_packets"))};
         if (json_object_get(of, "delivered_bps") && !json_object_get(of, "completion_ns"))
@@ -641,8 +642,24 @@ static bool loses_within(const struct seen *s, const struct flow_seen *flow, int
     return any;
 }
 
-/* Nothing of the flow was complete in this time, though a message takes less: it waited, if a loss was
- * noticed then. */
+/* The time that what the flow's sender sent of its priority between two times takes on its line: as much as
+ * the flow has of that. 0: not sampled. */
+static double sending_ns(const struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns)
+{
+    const struct series *sent = seen_series(s, flow->from, "tx_prio%d_bytes", flow->priority);
+    double bytes = series_at(sent, to_ns) - series_at(sent, from_ns), own = 0, all = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *one = &s->flows[i];
+        double its = one->goodput_bps + one->resent_bps;
+        bool counts = one->priority == flow->priority && strcmp(one->from, flow->from) == 0 && its > 0;
+        all += counts ? its : 0;
+        own += counts && one == flow ? its : 0;
+    }
+    return bytes > 0 && all > 0 ? 8 * bytes / seen_line_bps(s, flow->from) * NS_PER_S * own / all : 0;
+}
+
+/* Nothing of the flow was complete in this time, though a message takes less, and nothing was sent again: it
+ * waited, if a loss was noticed then. */
 static void take_stall(struct seen *s, struct flow_seen *flow, int64_t from_ns, int64_t to_ns,
                        int64_t every_ns)
 {
@@ -651,7 +668,7 @@ static void take_stall(struct seen *s, struct flow_seen *flow, int64_t from_ns, 
     double usual_ns =
         flow->goodput_bps > 0 ? 8 * flow->message_bytes / flow->goodput_bps * NS_PER_S : INFINITY;
     double stalled = (double)(to - from - seen_stopped_ns(s, flow, from, to));
-    stalled -= usual_ns > (double)every_ns ? usual_ns : 0;
+    stalled -= fmax(usual_ns > (double)every_ns ? usual_ns : 0, sending_ns(s, flow, from, to));
     if (to - from >= every_ns && stalled > 0 && flow->resent_packets != 0 &&
         loses_within(s, flow, from - every_ns, to + every_ns))
         flow->stalled_ns += (int64_t)stalled;
@@ -748,28 +765,35 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
                           stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns, but);
 }
 
-double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during)
+double seen_mean(const struct series *series, const struct flow_seen *during)
 {
-    const struct network_port *at = &s->network.ports[port];
-    const struct series *queue =
-        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, during->priority);
     double sum = 0;
     size_t count = 0;
-    for (size_t i = 0; queue && i < queue->count; i++) {
-        bool within = queue->time_ns[i] >= during->start_ns && queue->time_ns[i] <= during->end_ns;
+    for (size_t i = 0; series && i < series->count; i++) {
+        bool within = series->time_ns[i] >= during->start_ns && series->time_ns[i] <= during->end_ns &&
+                      series->value[i] != LINES_NULL;
         count += within;
-        sum += within && queue->value[i] != LINES_NULL ? (double)queue->value[i] : 0;
+        sum += within ? (double)series->value[i] : 0;
     }
     return count ? sum / (double)count : NAN;
 }
 
-static bool is_shared(struct seen *s, const struct flow_seen *flow, size_t port)
+double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during)
+{
+    const struct network_port *at = &s->network.ports[port];
+    return seen_mean(
+        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, during->priority),
+        during);
+}
+
+bool seen_is_shared(struct seen *s, const struct flow_seen *flow, size_t port, const char *sender)
 {
     bool shared = false;
     for (size_t i = 0; i < s->flow_count && !shared; i++) {
         const struct flow_seen *other = &s->flows[i];
-        shared = strcmp(other->from, flow->from) != 0 && seen_overlap(flow, other) > 0 &&
-                 seen_may_pass(s, other, port);
+        shared = seen_overlap(flow, other) > 0 &&
+                 ((strcmp(other->from, sender) != 0 && seen_may_pass(s, other, port)) ||
+                  (strcmp(other->to, sender) != 0 && seen_passes(s, other, WAY_BACK_MAY, port)));
     }
     return shared;
 }
@@ -779,7 +803,7 @@ double seen_shared_backlog(struct seen *s, const struct flow_seen *flow)
     double most = 0;
     for (size_t p = 0; p < s->network.port_count; p++) {
         if (s->network.nodes[s->network.ports[p].node].host || !seen_passes(s, flow, WAY_MAY, p) ||
-            !is_shared(s, flow, p))
+            !seen_is_shared(s, flow, p, flow->from))
             continue;
         double waits =
             s->hosts_only ? NAN : backlog_within(s, p, flow->priority, flow->start_ns, flow->end_ns, NULL);

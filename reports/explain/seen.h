@@ -32,7 +32,7 @@ enum share {
     SHARE_ASKED,     /* the scenario asks for no more */
     SHARE_RATE,      /* DCQCN held the rate down */
     SHARE_LOSS,      /* waited after losses */
-    SHARE_QUEUE,     /* waited behind others for a full line on its way */
+    SHARE_QUEUE,     /* waited in a queue, its acknowledgements too, or in the buffer of its receiver */
     SHARE_SENDER, /* nothing in the network was in its way: too little is in flight, or the sender is slow */
     SHARE_UNKNOWN,
     SHARES
@@ -41,6 +41,15 @@ enum share {
 /* Where a stop keeps a flow from its rate: where all its packets pass, or where some may; and its
  * acknowledgements, which go the other way. */
 enum way { WAY_MUST, WAY_MAY, WAY_BACK_MUST, WAY_BACK_MAY, WAYS };
+
+/* Where a message of a flow waits, in the mean, seconds. */
+struct waits {
+    double ports_s;   /* at ports of switches that others use too, on its way and on its acknowledgements' */
+    double buffer_s;  /* in receive buffers of its ends */
+    size_t port;      /* the port where it does longest; NETWORK_NONE: none */
+    const char *host; /* whose receive buffer holds more than a few frames; NULL: none */
+    bool unsampled;   /* others use a port on these ways whose queue was not sampled */
+};
 
 struct flow_seen {
     const char *name;    /* of the result */
@@ -78,6 +87,11 @@ struct flow_seen {
     uint8_t *ways;   /* of each port of a switch, a bit for each way: it is on it; NULL: not known */
     size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
     double stopped[WAYS]; /* the shares of its time that they took */
+    double slowed;        /* the share that a link took which carried less than its rate since it was down */
+    size_t slowed_port;   /* of which */
+    struct waits waits;   /* those that SHARE_QUEUE is of; else 0 */
+    bool window_limits;   /* its messages take no longer than their way and what they wait: more in flight
+                             are more */
     double share[SHARES];
 };
 
@@ -142,6 +156,10 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
 /* The same of the time of a flow, at the port of its way at which most waits and others send; NAN: others
  * send at one whose queue was not sampled. */
 double seen_shared_backlog(struct seen *s, const struct flow_seen *flow);
+/* Do others than this sender put frames into the port while the flow runs, acknowledgements too? */
+bool seen_is_shared(struct seen *s, const struct flow_seen *flow, size_t port, const char *sender);
+/* The mean of a column while the flow ran; NAN: no sample is of its time. */
+double seen_mean(const struct series *series, const struct flow_seen *during);
 /* The bytes of the flow's priority that waited at a switch's port while it ran, in the mean; NAN: not
  * sampled.
  */
@@ -187,6 +205,22 @@ double seen_asked(const struct flow_seen *flow);
 bool seen_takes_all(const struct flow_seen *flow);
 /* The value of a quantity of the scenario or lab, in its base unit; `fallback`: it is not there. */
 int64_t seen_quantity(const json_t *value, int64_t fallback);
+/* What left a port, or arrived at it, after its link had been down. */
+struct after_down {
+    double before_bps, bps; /* the middle of the rates between samples, before and since */
+    int64_t from_ns, to_ns; /* until it was down again */
+};
+/* The longest time in which the port's link had one rate, far below that before, after it was down (links.c).
+ */
+bool seen_slower_since(const struct seen *s, size_t port, int priority, struct after_down *after);
+/* PFC frames that the other end of the port's link sent to it, of which not all arrived (links.c). */
+struct lost_pauses {
+    double sent, arrived, damaged; /* of these some may have been such */
+    double asked_ns, held_ns;      /* in the measure phase: the pauses that it was sent, and those it made */
+};
+/* Are there any? In a simulated run each is counted; on hosts and switches frames that arrived damaged tell.
+ */
+bool seen_lost_pauses(const struct seen *s, size_t port, int priority, struct lost_pauses *lost);
 /* Where the flow's time went: its shares (shares.c). */
 void seen_share_out(struct seen *s, struct flow_seen *flow);
 /* What losses took from the flow: it waited, and what it sent again took room that it asked for. */

@@ -63,44 +63,80 @@ double seen_overlap(const struct flow_seen *flow, const struct flow_seen *other)
     return to > from ? (double)(to - from) / (double)(flow->end_ns - flow->start_ns) : 0;
 }
 
-/* What other flows of its sender have, but for what those of other priorities have beyond their fair part
- * while the flow is paused: that the pauses take. */
-static double others_share(const struct seen *s, const struct flow_seen *flow, double paused)
+/* A flow that completed nothing for such a part of its time, up to its end, and was not paused: its packets
+ * are lost, and no time-out has come yet. */
+#define STILL 0.2
+
+static bool is_still(const struct flow_seen *flow)
+{
+    return (double)flow->still_ns > STILL * (double)(flow->end_ns - flow->start_ns);
+}
+
+/* The part of its time in which the flow stood for lost packets: so long that its messages, at the rate that
+ * it had before, do not take that. */
+static double stood_share(const struct flow_seen *flow)
+{
+    double time_ns = (double)(flow->end_ns - flow->start_ns), still_ns = (double)flow->still_ns,
+           moved_bytes = flow->goodput_bps / 8 * time_ns / NS_PER_S;
+    double usual_ns = (time_ns - still_ns) * flow->message_bytes / moved_bytes;
+    bool stands = is_still(flow) && moved_bytes > 0 && still_ns > 2 * usual_ns;
+    return ((double)flow->stalled_ns + (stands ? still_ns : 0)) / time_ns;
+}
+
+/* What other flows of its sender have, but for what they have beyond their fair part while the flow stood for
+ * lost packets, or was paused where they do not go, or of another priority: that is its loss. */
+static double others_share(struct seen *s, const struct flow_seen *flow, double paused)
 {
     double sum = 0, unpaused = 0, flows = 1;
+    size_t stop = flow->stop[WAY_MUST];
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *other = &s->flows[i];
         if (other == flow || strcmp(other->from, flow->from) != 0)
             continue;
         double overlap = seen_overlap(flow, other),
                its = (other->goodput_bps + other->resent_bps) * overlap / flow->most_bps;
+        bool passes = other->priority == flow->priority &&
+                      (stop == SIZE_MAX || seen_may_pass(s, other, s->stops[stop].port));
         sum += its;
-        unpaused += other->priority != flow->priority ? its : 0;
+        unpaused += passes ? 0 : its;
         flows += overlap;
     }
-    double beyond = fmin(unpaused, sum - (1 - 1 / flows));
-    return sum - fmax(0, fmin(beyond, isnan(paused) ? 0 : paused));
+    double held = fmin(unpaused, isnan(paused) ? 0 : paused) + stood_share(flow);
+    return sum - fmax(0, fmin(sum - (1 - 1 / flows), held));
 }
 
-/* What the flow's sender sent in the measure phase beyond what arrived of its flows, as a part of its line:
- * of others it is still on the way. 0: it sends nothing else, or that was not counted. */
+/* The increase of a host's counter of a priority while the flow ran, by the second. NAN: not sampled. */
+static double rate_during(const struct seen *s, const struct flow_seen *flow, const char *what, int priority)
+{
+    const struct series *series = seen_series(s, flow->from, "tx_prio%d_%s", priority, what);
+    double time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
+    return seen_is_partial(s, flow)
+               ? (series_at(series, flow->end_ns) - series_at(series, flow->start_ns)) / time_s
+               : seen_rate(s, flow->from, "tx_prio%d_%s", priority, what);
+}
+
+/* What the flow's sender sent while it ran beyond what arrived of its flows, as a part of its line: of others
+ * it is still on the way, and acknowledgements of what it receives take their part. 0: it sends nothing else,
+ * or that was not counted. */
 static double sent_of_others(const struct seen *s, const struct flow_seen *flow)
 {
     double line = seen_line_bps(s, flow->from), frames = flow->payload * line / flow->most_bps, sent = 0,
-           arrived = 0;
-    size_t flows = 0;
-    for (int priority = 0; priority < PRIORITIES; priority++)
-        sent += fmax(0, 8 * seen_rate(s, flow->from, "tx_prio%d_bytes", priority));
+           gaps = 0, arrived = 0;
+    bool others = false;
+    for (int priority = 0; priority < PRIORITIES; priority++) {
+        sent += fmax(0, 8 * rate_during(s, flow, "bytes", priority));
+        gaps += fmax(0, 8 * SEEN_NOT_COUNTED * rate_during(s, flow, "packets", priority));
+    }
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *other = &s->flows[i];
-        if (strcmp(other->from, flow->from) != 0 || other->most_bps <= 0)
-            continue;
-        flows++;
-        arrived += (other->goodput_bps + other->resent_bps) / other->most_bps *
-                   (double)(other->end_ns - other->start_ns) / (double)s->measure_ns;
+        double overlap = seen_overlap(flow, other);
+        others |= other != flow && overlap > 0 &&
+                  (strcmp(other->from, flow->from) == 0 || strcmp(other->to, flow->from) == 0);
+        if (strcmp(other->from, flow->from) == 0 && other->most_bps > 0)
+            arrived += (other->goodput_bps + other->resent_bps) / other->most_bps * overlap;
     }
-    double use = sent / line * frames / (frames - SEEN_NOT_COUNTED);
-    return flows < 2 || seen_is_partial(s, flow) ? 0 : use - arrived;
+    double use = gaps > 0 ? (sent + gaps) / line : sent / line * frames / (frames - SEEN_NOT_COUNTED);
+    return others ? use - arrived : 0;
 }
 
 /* What flows bring to the host together while this one runs, as a part of its line. */
@@ -131,10 +167,6 @@ static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
     return false;
 }
 
-/* A flow that completed nothing for such a part of its time, up to its end, and was not paused: its packets
- * are lost, and no time-out has come yet. */
-#define STILL 0.2
-
 /* The part of the line that the scenario lets the flow have: its rate, or the most that DCQCN gives each of
  * its queue pairs. */
 static double wanted_share(const struct seen *s, const struct flow_seen *flow)
@@ -156,11 +188,23 @@ double seen_depth(const struct flow_seen *flow)
     return queue_pairs * (depth > 0 ? depth : strtod(FLOW_DEPTH_DEFAULT, NULL));
 }
 
-/* How long the flow takes for as many messages as it has in flight, seconds; INFINITY: none was complete. */
+/* How long the flow takes for as many messages as it has in flight, seconds: so long is each on its way.
+ * INFINITY: none was complete. */
 static double window_s(const struct flow_seen *flow)
 {
     double messages = flow->result_bps > 0 ? flow->messages_per_s * flow->goodput_bps / flow->result_bps : 0;
-    return seen_depth(flow) / messages;
+    if (flow->ends && flow->messages > 0)
+        messages = flow->messages / ((double)(flow->end_ns - flow->start_ns) / NS_PER_S);
+    return (flow->ends ? fmin(seen_depth(flow), flow->messages) : seen_depth(flow)) / messages;
+}
+
+/* Messages in flight that take no longer, beside their time on the line, wait for nothing. */
+#define UNHELD_S 20e-6
+
+/* So long the messages that the flow has in flight take on an empty network, at most. */
+static double unheld_s(const struct flow_seen *flow)
+{
+    return UNHELD_S + window_s(flow) * flow->goodput_bps / flow->most_bps;
 }
 
 /* Of the part of a full line that each of its senders could have: who has less does not ask for it, or was
@@ -188,37 +232,81 @@ static bool has_part(const struct seen *s, const struct flow_seen *flow)
     return own * senders >= FAIR * all;
 }
 
-/* How long a packet of the flow waits at the ports of its way that are full, in the mean, seconds: what
- * stands there, by the rate at which its priority leaves. NAN: no queue was sampled. */
-static double queue_s(struct seen *s, const struct flow_seen *flow)
+/* How long a frame of the flow's priority waits at the port, in the mean, seconds: for what stands there, at
+ * the port's rate or, if its queue never empties and it is not full, at that at which it goes. */
+static double port_s(const struct seen *s, const struct flow_seen *flow, size_t port)
 {
-    double sum = 0;
-    for (size_t p = 0; p < s->network.port_count; p++) {
-        if (s->network.nodes[s->network.ports[p].node].host || !seen_may_pass(s, flow, p) ||
-            !seen_is_full(s, p, flow))
-            continue;
-        double leaves_bps = 0, bytes = seen_queue_bytes(s, p, flow);
-        for (size_t i = 0; i < s->flow_count; i++) {
-            const struct flow_seen *one = &s->flows[i];
-            if (one->priority == flow->priority && one->most_bps > 0 && seen_may_pass(s, one, p))
-                leaves_bps +=
-                    one->goodput_bps * seen_overlap(flow, one) / one->most_bps * seen_line_bps(s, one->from);
-        }
-        sum += 8 * bytes / fmin(leaves_bps, s->network.ports[p].rate_bps);
-    }
-    return s->hosts_only || sum <= 0 ? NAN : sum;
+    const struct network_port *at = &s->network.ports[port];
+    double bytes = s->hosts_only ? NAN : seen_queue_bytes(s, port, flow), use = seen_use(s, port, flow);
+    bool slow = use > 0 && use < SEEN_FULL && seen_backlog(s, port, flow->priority, NULL, NULL) >= SEEN_FULL;
+    return 8 * bytes / at->rate_bps / (slow ? use : 1);
 }
 
-/* What queues at full lines keep the flow from. One that has less than its part, and was neither paused,
- * slowed nor lost anything, has its messages in flight there for a part of their time: without that it would
- * have as much more. NAN: whether they are there is not known. */
-static double queue_share(struct seen *s, const struct flow_seen *flow, bool loses)
+/* Adds the ports of one way: those that it must pass, and of those that it may the longest. */
+static void wait_at_ports(struct seen *s, const struct flow_seen *flow, enum way may, const char *sender,
+                          struct waits *waits, double *most_s)
 {
-    bool kept = flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] > KEPT || loses;
-    if (kept || flow->goodput_bps <= 0 || has_part(s, flow))
-        return 1;
-    double queue = queue_s(s, flow), all = window_s(flow);
-    return queue < all ? flow->share[SHARE_DELIVERED] * queue / (all - queue) : isnan(queue) ? NAN : 1;
+    double longest_s = 0;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        const struct network_port *at = &s->network.ports[p];
+        if (s->network.nodes[at->node].host || !seen_passes(s, flow, may, p) ||
+            (at->rate_bps >= seen_line_bps(s, sender) && !seen_is_shared(s, flow, p, sender)))
+            continue;
+        double its = port_s(s, flow, p);
+        waits->unsampled |= isnan(its);
+        its = isnan(its) ? 0 : its;
+        waits->port = its > *most_s ? p : waits->port;
+        *most_s = fmax(*most_s, its);
+        if (seen_passes(s, flow, may - 1, p))
+            waits->ports_s += its;
+        else
+            longest_s = fmax(longest_s, its);
+    }
+    waits->ports_s += longest_s;
+}
+
+/* What stands in the host's receive buffers, by the rate of what comes there: more than a few frames, or more
+ * than half of what the flow has in flight. */
+static double buffer_s(const struct seen *s, const struct flow_seen *flow, const char *host)
+{
+    double bytes = 0, bps = 0, few = fmin(SEEN_SEVERAL_FRAMES, seen_depth(flow) * flow->message_bytes / 2);
+    for (int buffer = 0; buffer < PRIORITIES; buffer++)
+        bytes += fmax(0, seen_mean(seen_series(s, host, "rx_buffer%d_bytes", buffer), flow));
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (strcmp(s->flows[i].to, host) == 0)
+            bps += s->flows[i].goodput_bps * seen_overlap(flow, &s->flows[i]);
+    return bytes > few && few > 0 && bps > 0 ? 8 * bytes / bps : 0;
+}
+
+/* Does another host send anything while the flow runs? */
+static bool runs_beside(const struct seen *s, const struct flow_seen *flow)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (strcmp(s->flows[i].from, flow->from) != 0 && seen_overlap(flow, &s->flows[i]) > 0)
+            return true;
+    return false;
+}
+
+static struct waits find_waits(struct seen *s, const struct flow_seen *flow)
+{
+    struct waits waits = {.port = NETWORK_NONE};
+    double most_s = 0, own_s = buffer_s(s, flow, flow->to), back_s = buffer_s(s, flow, flow->from);
+    bool placed = flow->from_node != NETWORK_NONE && flow->to_node != NETWORK_NONE;
+    waits.unsampled = !placed && runs_beside(s, flow);
+    wait_at_ports(s, flow, WAY_MAY, flow->from, &waits, &most_s);
+    wait_at_ports(s, flow, WAY_BACK_MAY, flow->to, &waits, &most_s);
+    waits.buffer_s = own_s + back_s;
+    waits.host = waits.buffer_s > 0 ? own_s >= back_s ? flow->to : flow->from : NULL;
+    return waits;
+}
+
+/* What waiting so long keeps the flow from, if each message is that time of this on its way: without it the
+ * flow would have as much more, or end as much earlier. */
+static double waited_share(const struct flow_seen *flow, double wait_s, double window_s)
+{
+    if (flow->ends || flow->goodput_bps <= 0)
+        return fmin(1, wait_s / fmin(window_s, (double)(flow->end_ns - flow->start_ns) / NS_PER_S));
+    return wait_s < window_s ? flow->share[SHARE_DELIVERED] * wait_s / (window_s - wait_s) : 1;
 }
 
 /* The part of its time in which a flow with a gap rests: between bursts of that many messages. */
@@ -254,9 +342,6 @@ static double held_share(const struct seen *s, const struct flow_seen *flow, dou
     return count ? held / (double)count : NAN;
 }
 
-/* Messages in flight that take no longer, beside their time on the line, wait for nothing. */
-#define UNHELD_S 20e-6
-
 /* What its congestion control kept the flow from, at most; NAN: that is not known. A rate that was cut before
  * the measure phase may still be low in it: then it increases. */
 static double rate_share(const struct seen *s, const struct flow_seen *flow, double wanted)
@@ -268,8 +353,7 @@ static double rate_share(const struct seen *s, const struct flow_seen *flow, dou
         return held > RATE_FELT ? held + RATE_SLACK : 0;
     if (!seen_obeys_cnps(flow))
         return strcmp(flow->control, "none") == 0 ? 0 : NAN;
-    double unheld_s = UNHELD_S + window_s(flow) * flow->goodput_bps / flow->most_bps;
-    bool recovers = flow->increases > 0 && window_s(flow) > unheld_s;
+    bool recovers = flow->increases > 0 && window_s(flow) > unheld_s(flow);
     return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || recovers || s->hosts_only));
 }
 
@@ -313,6 +397,41 @@ static double unseen_waits(const struct seen *s, const struct flow_seen *flow)
                                              : 2 * noticed * ((double)flow->every_ns + message_ns) / time_ns;
 }
 
+/* What a link on the flow's way took that carried less than its rate since it was down: its sender's own,
+ * whose queue no switch has, or one of all. */
+static void take_slowed(struct seen *s, struct flow_seen *flow, bool own, double wanted, double *left)
+{
+    double time_ns = (double)(flow->end_ns - flow->start_ns);
+    struct after_down after;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        const struct network_port *at = &s->network.ports[p];
+        if (flow->slowed > 0 || flow->from_node == NETWORK_NONE || (own && at->node != flow->from_node) ||
+            !seen_may_pass(s, flow, p) || !seen_slower_since(s, p, flow->priority, &after))
+            continue;
+        int64_t from = after.from_ns > flow->start_ns ? after.from_ns : flow->start_ns,
+                to = after.to_ns < flow->end_ns ? after.to_ns : flow->end_ns;
+        double part = to > from ? (double)(to - from) / time_ns : 0;
+        flow->slowed_port = p;
+        flow->slowed =
+            take_share(flow, SHARE_QUEUE, part * (fmin(1, wanted) - after.bps / at->rate_bps), left);
+    }
+}
+
+/* What queues and receive buffers keep the flow from; not known where those were not sampled, and its
+ * messages take longer than on an empty network. */
+static void take_waits(struct seen *s, struct flow_seen *flow, bool full, double *left)
+{
+    struct waits waits = find_waits(s, flow);
+    double wait_s = waits.ports_s + waits.buffer_s, all_s = window_s(flow) * (1 - flow->share[SHARE_PAUSED]);
+    flow->window_limits = all_s <= unheld_s(flow) + wait_s;
+    flow->waits = waits;
+    take_share(flow, SHARE_QUEUE, waited_share(flow, wait_s, all_s), left);
+    if (wait_s < all_s) /* without that a flow with a gap would rest for more of its time */
+        take_share(flow, SHARE_ASKED, rest_share(flow) * wait_s / (all_s - wait_s), left);
+    if ((waits.unsampled || (full && s->hosts_only)) && !flow->window_limits)
+        take_share(flow, SHARE_UNKNOWN, 1, left);
+}
+
 void seen_share_out(struct seen *s, struct flow_seen *flow)
 {
     double left = 1, time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
@@ -320,8 +439,10 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         flow->share[SHARE_ASKED] = 1;
         return;
     }
-    if (flow->most_bps <= 0 && flow->slowdown > 0) { /* of many hosts; what they were asked for is done */
-        flow->share[SHARE_DELIVERED] = 1;
+    if (flow->most_bps <= 0 &&
+        flow->slowdown > 0) { /* of many hosts; what they were asked for is done, later */
+        flow->share[SHARE_DELIVERED] = fmin(1, 1 / flow->slowdown);
+        flow->share[SHARE_UNKNOWN] = flow->lacks = 1 - flow->share[SHARE_DELIVERED];
         return;
     }
     if (flow->most_bps <= 0 || time_s <= 0) {
@@ -340,19 +461,20 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     if (flow->ends) /* its last bytes are on their way, and what confirms them */
         rest += take_share(flow, SHARE_ASKED, UNHELD_S / time_s, &left);
     flow->lacks = fmax(0, fmin(1, wanted) - rest - flow->share[SHARE_DELIVERED]);
+    take_slowed(s, flow, true, wanted, &left);
     take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
     if (strcmp(run_member(flow->asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
     take_share(flow, SHARE_RATE, isnan(held) ? 0 : held, &left);
-    bool still = (double)flow->still_ns > STILL * time_ns;
+    bool still = is_still(flow);
     bool loses = flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow));
     if (loses)
         take_share(flow, SHARE_LOSS, still ? 1 : unseen_waits(s, flow), &left);
-    if (left > 0 && waits_in_queue(s, flow)) {
-        double queue = queue_share(s, flow, loses);
-        take_share(flow, isnan(queue) ? SHARE_UNKNOWN : SHARE_QUEUE, isnan(queue) ? 1 : queue, &left);
-    }
+    bool full = left > 0 && waits_in_queue(s, flow),
+         kept = flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] > KEPT || loses;
+    if (full && (kept || flow->goodput_bps <= 0 || has_part(s, flow)))
+        take_share(flow, SHARE_QUEUE, 1, &left);
     bool bursts = json_object_get(flow->asked, "gap") != NULL;
     double behind =
         bursts && left > 0 ? seen_shared_backlog(s, flow) : 0; /* the line is full for their time */
@@ -360,10 +482,14 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     for (enum way way = WAY_MAY; s->has_pauses && way < WAYS; way++)
         flow->stopped[way] =
             take_share(flow, SHARE_PAUSED, stopped_share(s, flow, way, &flow->stop[way]), &left);
-    if (isnan(paused) || isnan(held))
-        take_share(flow, SHARE_UNKNOWN, 1, &left);
     if (left > 0)
         take_share(flow, SHARE_OTHERS, sent_of_others(s, flow), &left);
+    if (left > 0)
+        take_slowed(s, flow, false, wanted, &left);
+    if (left > 0)
+        take_waits(s, flow, full, &left);
+    if (isnan(paused) || isnan(held))
+        take_share(flow, SHARE_UNKNOWN, 1, &left);
     take_share(flow, SHARE_SENDER, 1, &left);
     flow->rests = rest > flow->share[SHARE_SENDER];
 }
