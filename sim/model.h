@@ -354,6 +354,7 @@ struct queue_pair {
     int64_t message_bytes;
     int64_t *post_ps; /* ring of depth */
     int64_t progress_ps;
+    int64_t sent_ps; /* the last data packet */
     uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
     uint32_t flow;
     uint64_t highest_request_psn;           /* behind all that was asked for */

@@ -867,6 +867,29 @@ static void choose_losses(struct loss_list *all, enum loss_phase phase)
         qsort(all->items, all->count, sizeof *all->items, compare_told);
 }
 
+/* Over all roles, in the run. */
+static double total_of_all(const struct looked_into *x, const char *counter)
+{
+    double sum = 0;
+    const char *role;
+    json_t *host;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
+    {
+        sum += fmax(0, total_of(host, counter));
+    }
+    return sum;
+}
+
+/* Did time-outs alone make senders send again, and what had arrived? */
+static bool only_acks_were_late(const struct loss_list *all, enum loss_phase phase)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (lost_in(&all->items[i], phase) > 0 && strcmp(all->items[i].counter, "local_ack_timeout_err") != 0)
+            return false;
+    return total_of_all(all->of, "duplicate_request") > 0 && total_of_all(all->of, "out_of_sequence") == 0 &&
+           total_of_all(all->of, "out_of_seq_request") == 0;
+}
+
 #define LOSSES_NAMED 4
 
 static void tell_losses(const struct looked_into *x, enum loss_phase phase)
@@ -882,7 +905,12 @@ static void tell_losses(const struct looked_into *x, enum loss_phase phase)
     choose_losses(&all, phase);
     for (; count < all.count && all.items[count].told > 0; count++) {
         const struct loss *loss = &all.items[count];
-        if (count == 0)
+        if (count == 0 && only_acks_were_late(&all, phase))
+            text_add(&words,
+                     "ACKs came after ack_timeout, and packets that had arrived were sent again "
+                     "(duplicate_request %.0f; none is known to be lost),%s",
+                     total_of_all(x, "duplicate_request"), sentences[phase]);
+        else if (count == 0)
             text_add(&words, "packets were lost%s%s",
                      loss->is == COUNTER_LOSS_ANSWERED ? " or overtaken" : "", sentences[phase]);
         if (count < LOSSES_NAMED)

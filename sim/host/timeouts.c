@@ -157,6 +157,17 @@ static void send_again(struct sim *sim, uint32_t q, uint32_t requester)
     host_wake(sim, requester);
 }
 
+/* Has the requester sent no packet yet that requests an ACK? That is the last of a message, and the last of
+ * ack_every, which the receiver counts. Until then its sending is progress: the timer runs for packets that
+ * request one (InfiniBand Architecture Specification 9.7.6.1.3). Measured times count from the request. */
+static bool expects_no_ack(const struct sim *sim, const struct queue_pair *qp)
+{
+    uint64_t every = (uint64_t)sim->hosts[qp->receiver].ack_every_packets;
+    return qp->operation != SIM_READ && !sim->hosts[qp->sender].retransmission &&
+           !(qp->flags & PACKET_ASKS_ACK) && qp->highest_psn < qp->complete_psn &&
+           (!every || qp->highest_psn - qp->acked_psn < every);
+}
+
 /* The timer is not moved at every ACK: when it expires, it checks whether there was progress. */
 void qp_timeout(struct sim *sim, uint32_t q)
 {
@@ -164,6 +175,8 @@ void qp_timeout(struct sim *sim, uint32_t q)
     uint32_t requester = requester_of(qp);
     if (qp->operation == SIM_READ ? qp->expected_psn == qp->requested_psn : qp->acked_psn == qp->highest_psn)
         return;
+    if (expects_no_ack(sim, qp) && qp->sent_ps > qp->progress_ps)
+        qp->progress_ps = qp->sent_ps;
     if (qp->progress_ps + qp->wait_ps > sim->now_ps) {
         event_schedule(sim->events, qp->timeout_event, qp->progress_ps + qp->wait_ps);
         return;

@@ -265,6 +265,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
             qp->next_send_ps = next_ps;
     }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
+    qp->sent_ps = sim->now_ps;
     /* The timer is that of the oldest packet without an answer; measured times do not begin anew with
      * resends. */
     if (qp->send_psn == qp->acked_psn && !qp->silent)

@@ -59,6 +59,17 @@ row '.faults[].start' '.faults = [{link: ["h1", "s0"], kind: "down", start: "1ms
 row 'lab.nic.ack_timeout' '.flows[0] += {message: "64B", depth: 1, rate: "1Mb/s"} | .phases.measure = "600ms" | .sample.every = "10ms" |
     .faults = [{link: ["h1", "s0"], kind: "down", start: "20us", stop: "600ms"}]' \
     '.flows.f.error | capture("exceeded at (?<ms>[0-9.]+) ms").ms | tonumber' '(0.512 + 8 * 67.108864)' 0.001
+# a message without an ACK in its middle is no silence while it is sent, 8.2 ms; ACKs that queues hold back are late, and not losses
+acks() { # ACK_TIMEOUT FLOWS
+    jq --argjson flows "$2" '.flows = $flows | .settings = {mtu: 4200, pfc: [3]} | .phases.measure = "10ms"' base.json >acks.json
+    "$H" run acks.json --set "lab.defaults.host.nic.ack_timeout=$1" --no-report --quiet --out results >out 2>&1
+}
+acks 1ms '[{"name": "long", "from": "h0", "to": "h1", "priority": 3, "message": "25MB", "size": "25MB"}]'
+check "a message that takes longer than ack_timeout has no time-out" \
+    jq -e '.warnings == [] and .hosts.h0.counters.local_ack_timeout_err.total == 0 and .flows.long.complete' results/units/latest/result.json
+acks 200us '[{"name": "f-{}", "from": "h[0-1]", "to": "h2", "priority": 3, "message": "100kB", "depth": 4, "queue_pairs": 4}]'
+check_says "... one whose ACK comes later has, and nothing was lost" 'ACKs came after ack_timeout, and packets that had arrived were sent again [(]duplicate_request [1-9]' out
+check "... which nothing says" bash -c '! grep -q "packets were lost" out'
 
 # ---- the others, with the test that has them
 elsewhere() { # FILE KEY...

@@ -294,6 +294,30 @@ static void progress_begins_anew(void **state)
     two_hosts_close(&t);
 }
 
+/* No packet of a message but the last requests an ACK: while it is sent no time-out comes, however long that
+ * takes. When it has been sent, or nothing is sent any more, one does. */
+static void long_messages_take_their_time(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct two_hosts t;
+        two_hosts_init(&t);
+        struct sim_flow_config *f = two_hosts_flow(&t, 0);
+        f->message_bytes = 25000000; /* 8.2 ms */
+        f->depth = f->message_count = 1;
+        t.hosts[0].nic.ack_timeout_ps = MS;
+        t.hosts[0].nic.retry_count = 2;
+        t.link.loss_per_billion = lost ? 1000000000 : 0;
+        two_hosts_run(&t, 60 * MS);
+        struct sim_flow_stats s = two_hosts_stats(&t, 0);
+        assert_int_equal(s.messages, !lost);
+        assert_int_equal(s.failed, lost);
+        assert_int_equal(two_hosts_value(&t, 0, "local_ack_timeout_err"), lost ? 3 : 0);
+        assert_int_equal(two_hosts_value(&t, 1, "duplicate_request"), 0);
+        two_hosts_close(&t);
+    }
+}
+
 /* ---- a receiver that is not ready: S-6.12, S-7.16, S-7.17, S-8.09 */
 
 static struct sim_flow_stats send_to_unready(struct lab *lab, bool as_measured, int64_t added_us,
@@ -358,6 +382,7 @@ int main(void)
         cmocka_unit_test(firmware_16_35),
         cmocka_unit_test(times_of_resends),
         cmocka_unit_test(slow_senders),
+        cmocka_unit_test(long_messages_take_their_time),
         cmocka_unit_test(receivers_not_ready),
         cmocka_unit_test(reads_and_the_specification),
         cmocka_unit_test(progress_begins_anew),
