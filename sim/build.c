@@ -330,13 +330,13 @@ static uint8_t pad_of(const struct physics_framing *framing, uint32_t payload)
     return (uint8_t)((framing->pad_bytes - payload % framing->pad_bytes) % framing->pad_bytes);
 }
 
-static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index, uint32_t flow, bool back)
+static void build_qp(const struct sim *sim, const struct sim_flow_config *f, uint32_t index, uint32_t flow,
+                     bool back)
 {
-    const struct sim_flow_config *f = &c->flows[flow];
     struct queue_pair *qp = &sim->qps[index];
     bool from_responder = (f->operation == SIM_READ) != back;
-    int32_t mtu = roce_path_mtu(c->hosts[f->from].settings.mtu_bytes);
-    int32_t other = roce_path_mtu(c->hosts[f->to].settings.mtu_bytes);
+    int32_t mtu = roce_path_mtu(sim->hosts[f->from].settings.mtu_bytes);
+    int32_t other = roce_path_mtu(sim->hosts[f->to].settings.mtu_bytes);
     int64_t payload = f->payload_bytes ? f->payload_bytes : mtu < other ? mtu : other;
     int64_t packets = f->message_bytes ? (f->message_bytes + payload - 1) / payload : 1;
     qp->flow = flow;
@@ -355,9 +355,9 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->payload_bytes = (uint32_t)payload;
     qp->packets_per_message = (uint32_t)packets;
     qp->last_payload_bytes = (uint32_t)(f->message_bytes - (packets - 1) * payload);
-    qp->tail_bytes = pad_of(&c->framing, qp->payload_bytes);
-    qp->last_tail_bytes = (uint8_t)(pad_of(&c->framing, qp->last_payload_bytes) +
-                                    (f->immediate ? c->framing.immediate_bytes : 0));
+    qp->tail_bytes = pad_of(&sim->framing, qp->payload_bytes);
+    qp->last_tail_bytes = (uint8_t)(pad_of(&sim->framing, qp->last_payload_bytes) +
+                                    (f->immediate ? sim->framing.immediate_bytes : 0));
     qp->complete_psn = (uint64_t)packets;
     qp->depth = (uint32_t)f->depth;
     qp->gap_ps = f->gap_ps;
@@ -372,17 +372,21 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
         int32_t tags = (int32_t)((payload + link->max_read_request_bytes - 1) / link->max_read_request_bytes);
         link->tags_of_packet = tags > link->tags_of_packet ? tags : link->tags_of_packet;
     }
+    /* Packets are ECN-capable where the flow, else the priority, has it. */
+    const struct sim_settings *s = &sim->hosts[qp->sender].settings;
+    bool points = (s->ecn_rp_mask | s->ecn_np_mask) >> qp->priority & 1;
+    if (f->ect == SIM_ECT_ALWAYS || (f->ect == SIM_ECT_BY_PRIORITY && points))
+        qp->flags |= PACKET_ECT;
 }
 
 /* One packet must fit the credits and tags of the PCIe link. */
 static int check_qp(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
-                    struct error *e)
+                    const char *flow, struct error *e)
 {
     const struct pcie *from = &sim->hosts[qp->sender].pcie, *to = &sim->hosts[qp->receiver].pcie;
     uint32_t payload = qp->payload_bytes;
     if (!payload)
-        return error_set(e, "simulator: flow %s: the hosts' MTUs are too small for any payload",
-                         c->flows[qp->flow].name);
+        return error_set(e, "simulator: flow %s: the hosts' MTUs are too small for any payload", flow);
     if (!from->ideal && from->tags_of_packet > from->tags)
         return error_set(e, "simulator: host %s: %d PCIe tags cannot fetch a packet of %u B, %d are needed",
                          c->hosts[qp->sender].name, from->tags, payload, from->tags_of_packet);
@@ -394,30 +398,41 @@ static int check_qp(const struct sim *sim, const struct sim_config *c, const str
     return 0;
 }
 
-static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t index, uint32_t first_qp,
-                      struct error *e)
+int flow_build(struct sim *sim, const struct sim_config *c, const struct sim_flow_config *f, uint32_t index,
+               uint32_t first_qp, struct error *e)
 {
-    const struct sim_flow_config *f = &c->flows[index];
     struct flow *flow = &sim->flows[index];
     *flow = (struct flow){.first_qp = first_qp,
                           .qp_count = (uint32_t)f->queue_pairs,
                           .open_qps = (uint32_t)f->queue_pairs,
                           .arriving_qps = (uint32_t)f->queue_pairs,
+                          .start_event = flow->start_event,
                           .start_ps = f->start_ps,
                           .stop_ps = f->stop_ps,
                           .ping_pong = f->mode == SIM_PING_PONG,
                           .stats = {.last_ps = -1, .started_ps = -1, .finished_ps = -1, .failed_ps = -1}};
     if (flow->ping_pong)
         flow->qp_count = 2;
+    for (uint32_t i = 0; i < flow->qp_count; i++) {
+        build_qp(sim, f, first_qp + i, index, flow->ping_pong && i == 1);
+        sim->qps[first_qp + i].partner = flow->ping_pong ? first_qp + 1 - i : NONE;
+        if (check_qp(sim, c, &sim->qps[first_qp + i], f->name, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* What a flow that stays has of its own. */
+static int furnish_flow(struct sim *sim, const struct sim_flow_config *f, uint32_t index, struct error *e)
+{
+    struct flow *flow = &sim->flows[index];
     if (f->record_latency && !(flow->latency = allocate_array(sim, 1, sizeof *flow->latency)))
         return error_set(e, "simulator: no memory for a histogram");
     if (flow->latency)
         histogram_clear(flow->latency);
-    for (uint32_t i = 0; i < flow->qp_count; i++) {
-        uint32_t q = first_qp + i;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
         struct queue_pair *qp = &sim->qps[q];
-        build_qp(sim, c, q, index, flow->ping_pong && i == 1);
-        qp->partner = flow->ping_pong ? first_qp + 1 - i : NONE;
+        qp->number = q;
         island_enter(sim, SIM_HOST, f->operation == SIM_READ ? qp->receiver : qp->sender);
         qp->timeout_event = events_add(sim->events, EVENT_TIMEOUT, q);
         qp->congestion_event = EVENT_NONE;
@@ -427,13 +442,11 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
         if (qp->timeout_event == EVENT_NONE || (turns && qp->turn_event == EVENT_NONE) || !qp->post_ps)
             return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
         timeouts_begin(sim, q);
-        if (check_qp(sim, c, qp, e))
-            return -1;
     }
     island_enter(sim, SIM_HOST, f->from);
     flow->start_event = events_add(sim->events, EVENT_START, index);
     if (flow->start_event == EVENT_NONE)
-        return error_set(e, "simulator: no memory for %zu flows", c->flow_count);
+        return error_set(e, "simulator: no memory for %u flows", sim->flow_count);
     if (f->start_ps < SIM_FOREVER)
         event_schedule(sim->events, flow->start_event, f->start_ps);
     return 0;
@@ -462,7 +475,7 @@ static int build_flows(struct sim *sim, const struct sim_config *c, struct error
 {
     uint32_t q = 0;
     for (uint32_t i = 0; i < c->flow_count; i++) {
-        if (build_flow(sim, c, i, q, e))
+        if (flow_build(sim, c, &c->flows[i], i, q, e) || furnish_flow(sim, &c->flows[i], i, e))
             return -1;
         q += sim->flows[i].qp_count;
     }
@@ -480,6 +493,8 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     sim->flow_count = (uint32_t)c->flow_count;
     for (size_t i = 0; i < c->flow_count; i++)
         sim->flow_priorities |= (uint8_t)(1u << c->flows[i].priority);
+    sim->flow_priorities |= stream_priorities(c);
+    sim->first_streamed = c->stream ? sim->flow_count : NONE;
     sim->qp_count = count_qps(c);
     sim->ports = allocate_array(sim, sim->port_count, sizeof *sim->ports);
     sim->counters = allocate_array(sim, sim->port_count, sizeof *sim->counters);
@@ -519,19 +534,6 @@ static int build_order(struct sim *sim, const struct sim_config *c, struct error
     return 0;
 }
 
-/* Packets are ECN-capable where the flow, else the priority, has it. */
-static void build_ect(struct sim *sim, const struct sim_config *c)
-{
-    for (uint32_t q = 0; q < sim->qp_count; q++) {
-        struct queue_pair *qp = &sim->qps[q];
-        const struct sim_settings *s = &sim->hosts[qp->sender].settings;
-        bool points = (s->ecn_rp_mask | s->ecn_np_mask) >> qp->priority & 1;
-        enum sim_ect ect = c->flows[qp->flow].ect;
-        if (ect == SIM_ECT_ALWAYS || (ect == SIM_ECT_BY_PRIORITY && points))
-            qp->flags |= PACKET_ECT;
-    }
-}
-
 /* Ports are numbered within their node in the order of the links. */
 static int number_ports(struct sim *sim, struct error *e)
 {
@@ -560,10 +562,9 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         pacing_build(sim, e) || link_faults_build(sim, c, e) || inject_build(sim, c, e) ||
         switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
         reroute_open(sim, c, e) || capture_open(sim, c, e) || routing_build(sim, c, e) ||
-        reroute_build(sim, c, e) || congestion_build(sim, c, e) || recovery_build(sim, c, e) ||
-        deadlock_build(sim, e))
+        reroute_build(sim, c, e) || stream_open(sim, c, e) || congestion_build(sim, c, e) ||
+        recovery_build(sim, c, e) || stream_check(sim, e) || deadlock_build(sim, e))
         return -1;
-    build_ect(sim, c);
     switches_let_pass(sim);
     links_reserve(sim);
     if (islands_list_ports(sim, e) || team_build(sim, c->pause_log_capacity, e))
@@ -611,9 +612,12 @@ void sim_free(struct sim *sim)
     }
     for (uint32_t i = 0; sim->flows && i < sim->flow_count; i++)
         free(sim->flows[i].latency);
-    for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++)
+    for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++) {
         free(sim->qps[i].post_ps);
-    recovery_free(sim);
+        recovery_end(&sim->qps[i]);
+    }
+    stream_free(sim);
+    routing_close(sim);
     free(sim->buckets);
     team_free(sim);
     islands_free(sim);

@@ -212,7 +212,7 @@ int sim_check(const struct sim_config *c, struct error *e)
     for (size_t i = 0; i < c->flow_count; i++)
         if (check_flow(c, &c->flows[i], e))
             return -1;
-    return 0;
+    return c->stream ? stream_check_flows(c, check_flow, e) : 0;
 }
 
 /* ---- memory, before anything is allocated */
@@ -221,7 +221,9 @@ int sim_check(const struct sim_config *c, struct error *e)
 #define SLOTS_OF_PORT  192               /* island.c: 128, rounded up to a power of two for each island */
 #define EVENTS_OF_HOST 4
 #define EVENTS_OF_QP   3
-#define PATH_HOPS      10 /* to a receiver and back through three tiers of switches */
+#define STREAMED_OF_HOST \
+    64               /* flows of a stream that live at one time: more where the network is overloaded */
+#define PATH_HOPS 10 /* to a receiver and back through three tiers of switches */
 
 static uint64_t bytes_of_flow(const struct sim_config *c, const struct sim_flow_config *f)
 {
@@ -254,5 +256,11 @@ uint64_t sim_bytes_needed(const struct sim_config *c)
                  c->injection_count * sizeof(struct injection);
     for (size_t i = 0; i < c->flow_count; i++)
         bytes += bytes_of_flow(c, &c->flows[i]);
+    struct sim_flow_config first;
+    if (c->stream) {
+        c->stream->rewind(c->stream->context);
+        if (c->stream->next(c->stream->context, &first))
+            bytes += c->host_count * STREAMED_OF_HOST * bytes_of_flow(c, &first);
+    }
     return bytes;
 }

@@ -357,6 +357,7 @@ struct queue_pair {
     int64_t sent_ps; /* the last data packet */
     uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
     uint32_t flow;
+    uint32_t number; /* among all that there ever are: its random numbers do not depend on its place */
     uint64_t highest_request_psn;           /* behind all that was asked for */
     int64_t retransmitted, requested_again; /* data packets; requests of reads */
     uint32_t follows,
@@ -384,6 +385,7 @@ struct flow {
     const struct congestion_control *congestion; /* of all its queue pairs; NULL: one has none or another */
     int64_t start_ps, stop_ps;
     bool ping_pong;
+    bool has_left; /* a flow that came and went has ended: changes of its rate count up to then */
     int64_t turn_ps; /* of a ping-pong: when the program of the first host last posted */
     struct sim_flow_stats stats;
     struct histogram *latency;
@@ -431,6 +433,8 @@ struct sim {
     struct storm *storms;
     struct link_faults *faults;    /* NULL: no link or frame has any */
     struct reroute *reroute;       /* NULL: paths do not change */
+    struct router *router;         /* while paths are found */
+    struct flow_stream *stream;    /* sim/stream.c; NULL: none */
     uint32_t *source_ports;        /* UDP, of queue pairs; NULL: not needed */
     uint32_t *numbers;             /* of nodes, for ECMP; NULL: as they are counted */
     struct deadlock *deadlock;     /* NULL: no switch */
@@ -449,9 +453,11 @@ struct sim {
     /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a
      * port chooses what to send, which is later by this. */
     int64_t late_ps;
-    uint8_t flow_priorities;  /* bit: of a flow */
-    bool has_telemetry;       /* a congestion control listens to ACKs */
-    bool has_telemetry_paths; /* one has in-band telemetry */
+    uint8_t flow_priorities;   /* bit: of a flow */
+    uint32_t congestion_bytes; /* of a queue pair's state */
+    uint32_t first_streamed;   /* flows from this one on come and go */
+    bool has_telemetry;        /* a congestion control listens to ACKs */
+    bool has_telemetry_paths;  /* one has in-band telemetry */
     uint32_t port_count, host_count, qp_count, flow_count, switch_count, bridge_count, storm_count,
         path_count;
     uint32_t island_count;
@@ -470,6 +476,8 @@ struct sim {
     size_t retired_count;
     struct mail *mail[2]; /* to each thread, of this window and the next one by turns */
     uint64_t event_count, hops, allocations, bytes;
+    uint32_t *ended; /* flows of the stream, since sim_run_until began */
+    size_t ended_count, ended_capacity;
     struct sim_pause *pauses; /* that ended since sim_run_until began */
     size_t pause_count, pause_capacity;
     struct sim_captured *captured; /* since sim_run_until began (sim/capture.h) */
@@ -508,6 +516,32 @@ int sim_check(const struct sim_config *config, struct error *e);
 /* packet.c */
 int packets_grow(struct sim *sim);
 int pauses_grow(struct sim *sim);
+
+/* build.c: flow `index` and its queue pairs from first_qp on, which are zero, but for their events and
+ * memory. */
+int flow_build(struct sim *sim, const struct sim_config *c, const struct sim_flow_config *f, uint32_t index,
+               uint32_t first_qp, struct error *e);
+
+/* stream.c */
+uint8_t stream_priorities(const struct sim_config *c); /* bit: of a flow */
+int stream_check_flows(const struct sim_config *c,
+                       int (*check)(const struct sim_config *c, const struct sim_flow_config *f,
+                                    struct error *e),
+                       struct error *e);
+/* When there are paths, and when all is there. */
+int stream_open(struct sim *sim, const struct sim_config *c, struct error *e);
+int stream_check(struct sim *sim, struct error *e);
+void stream_free(struct sim *sim);
+/* Before a run until *until_ps: flows that start before it come in, or so many of them and *until_ps is then
+ * the next one's start. After it: those that have left the network are handed over. -1: no memory. */
+int stream_let_in(struct sim *sim, int64_t *until_ps);
+int stream_let_out(struct sim *sim);
+/* A flow has ended. */
+void stream_note_end(struct sim *sim, uint32_t flow);
+/* How many queue pairs there is room for, behind those that stay. */
+uint32_t stream_slots(const struct sim *sim);
+/* Of its flows the longest sim_base_rtt_ps; 0 when memory ran out. */
+int64_t stream_base_rtt_ps(struct sim *sim);
 
 /* A packet of the pool; index 0, which is never used, when memory ran out (the run then ends with an
  * error). */
@@ -638,6 +672,11 @@ int64_t sim_base_rtt_ps(const struct sim *sim, uint32_t qp);
 
 /* congestion.c */
 int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e);
+/* What a queue pair has of its sender's control, from the start. Its state is zero. */
+void congestion_begin(struct sim *sim, uint32_t q);
+int congestion_check(const struct sim *sim, const struct queue_pair *qp, const char *flow, struct error *e);
+/* The control that all queue pairs of a flow have, or NULL. */
+const struct congestion_control *congestion_of(const struct sim *sim, const struct flow *flow);
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
 /* A packet of the queue pair is missing, or one found `buffered` bytes in the receive buffer. */
 void congestion_lost(struct sim *sim, uint32_t host, uint32_t q);

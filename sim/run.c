@@ -198,14 +198,18 @@ int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
                          (long long)until_ps, (long long)sim->now_ps);
     if (team_start(team, e))
         return -1;
-    team->until_ps = until_ps;
     capture_begin(sim);
-    barrier_wait(&team->barrier);
-    run_until(&team->members[0], until_ps);
-    barrier_wait(&team->barrier);
-    sim->now_ps = until_ps;
-    if (collect_from_threads(team))
-        return error_set(e, "simulator: no memory for more than %u packets", sim->packet_capacity);
+    do {
+        team->until_ps = until_ps;
+        if (sim->stream && stream_let_in(sim, &team->until_ps))
+            return error_set(e, "simulator: no memory for more flows at one time");
+        barrier_wait(&team->barrier);
+        run_until(&team->members[0], team->until_ps);
+        barrier_wait(&team->barrier);
+        sim->now_ps = team->until_ps;
+        if (collect_from_threads(team) || (sim->stream && stream_let_out(sim)))
+            return error_set(e, "simulator: no memory for more than %u packets", sim->packet_capacity);
+    } while (team->until_ps < until_ps);
     return 0;
 }
 
@@ -248,7 +252,8 @@ void sim_flow_stats(const struct sim *sim, size_t f, struct sim_flow_stats *out)
             out->delivered_bytes += qp_bytes_before(qp, qp->delivered_psn);
     }
     out->in_flight = flow->ping_pong ? -1 : out->in_flight;
-    congestion_changes(sim, (uint32_t)f, &out->decreases, &out->increases);
+    if (!flow->has_left)
+        congestion_changes(sim, (uint32_t)f, &out->decreases, &out->increases);
 }
 
 const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow)

@@ -138,6 +138,21 @@ struct sim_flow_config {
 /* An endless stream of 64 KiB writes, one queue pair of depth 128, from host to host memory, priority 0. */
 void sim_flow_defaults(struct sim_flow_config *f);
 
+/* Flows that are too many to be in memory at one time: each takes memory from shortly before its start until
+ * its end. */
+struct sim_streamed;
+struct sim_stream {
+    /* Go back to before the first flow, and the next one, by rising start; false: there is none. All flows
+     * are looked at before the simulation begins. Each is a stream of writes or sends with an end, on one
+     * queue pair of depth 1, without waits or a histogram; its name must last as long as the simulation. */
+    void (*rewind)(void *context);
+    bool (*next)(void *context, struct sim_flow_config *flow);
+    /* A flow has ended, and nothing of it is left in the network. Called within sim_run_until, in an order
+     * that does not depend on threads. */
+    void (*ended)(void *context, const struct sim_streamed *flow);
+    void *context;
+};
+
 struct sim_flow_stats {
     int64_t bytes;                 /* payload of completed messages, as seen by the requester */
     int64_t messages;              /* completed */
@@ -161,6 +176,17 @@ struct sim_flow_stats {
     bool unreachable;        /* there was no path to the other end then */
 };
 
+/* A flow of a stream. */
+struct sim_streamed {
+    const char *name;
+    uint32_t number; /* from 0 on, in the order of the stream */
+    uint32_t from, to;
+    int64_t message_bytes, message_count, start_ps;
+    int64_t payload_bytes; /* of a packet */
+    int64_t ideal_ps;      /* sim_flow_ideal_ps */
+    struct sim_flow_stats stats;
+};
+
 /* ---- the whole */
 
 struct sim_config {
@@ -174,6 +200,7 @@ struct sim_config {
     size_t link_count;
     const struct sim_flow_config *flows;
     size_t flow_count;
+    const struct sim_stream *stream; /* further flows; NULL: none */
     /* sim/fabric/fabric.h */
     const struct sim_switch_config *switches;
     size_t switch_count;
@@ -202,12 +229,12 @@ struct sim;
 /* About how many bytes sim_new takes for a configuration; packets come on top. Nothing is checked but the
  * flows' hosts, which must be among the configuration's. */
 uint64_t sim_bytes_needed(const struct sim_config *config);
-/* Check the configuration and build the simulation; the configuration is not needed afterwards. The caller
- * frees. */
+/* Check the configuration and build the simulation; the configuration is not needed afterwards, but that with
+ * a stream is. The caller frees. */
 struct sim *sim_new(const struct sim_config *config, struct error *e);
 void sim_free(struct sim *sim);
 
-/* Process every event before `until_ps`; the clock is then at until_ps. */
+/* Process every event before `until_ps`; the clock is then at until_ps. -1 when memory ran out. */
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e);
 int64_t sim_now_ps(const struct sim *sim);
 
@@ -215,6 +242,10 @@ void sim_flow_stats(const struct sim *sim, size_t flow, struct sim_flow_stats *o
 /* Message latencies in picoseconds since the last clear; NULL unless record_latency. */
 const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow);
 void sim_flow_latency_clear(struct sim *sim, size_t flow);
+
+/* Those flows of the stream that have begun, or are about to, and have not been handed to `ended`. */
+void sim_stream_alive(const struct sim *sim, void (*see)(void *context, const struct sim_streamed *flow),
+                      void *context);
 
 /* The congestion control of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on
  * its priority, "none"). */

@@ -69,7 +69,21 @@ struct making {
     uint32_t first;
 };
 
-static int add(struct making *m, uint32_t from, uint32_t to, int64_t bytes, int64_t start_ps, struct error *e)
+static void fill(const struct sim_workload_config *w, uint32_t from, uint32_t to, int64_t bytes,
+                 int64_t start_ps, struct sim_flow_config *flow)
+{
+    *flow = w->flow;
+    flow->from = from;
+    flow->to = to;
+    flow->start_ps = start_ps;
+    if (bytes) {
+        flow->message_bytes = bytes;
+        flow->depth = 1;
+        flow->message_count = w->rounds;
+    }
+}
+
+static int add(struct making *m, const struct sim_flow_config *flow, struct error *e)
 {
     if (m->count == m->capacity) {
         size_t capacity = m->capacity ? m->capacity * 2 : 64;
@@ -80,22 +94,13 @@ static int add(struct making *m, uint32_t from, uint32_t to, int64_t bytes, int6
         m->flows = flows;
         m->capacity = capacity;
     }
-    struct sim_flow_config *flow = &m->flows[m->count++];
-    *flow = m->w->flow;
-    flow->from = from;
-    flow->to = to;
-    flow->start_ps = start_ps;
-    if (bytes) {
-        flow->message_bytes = bytes;
-        flow->depth = 1;
-        flow->message_count = m->w->rounds;
-    }
+    m->flows[m->count++] = *flow;
     return 0;
 }
 
-static int64_t size_of(struct making *m)
+static int64_t size_of(const struct sim_workload_config *w, struct random *random)
 {
-    return m->w->sizes == SIM_SIZES_FIXED ? m->w->size_bytes : sim_sizes_draw(m->w->sizes, &m->random);
+    return w->sizes == SIM_SIZES_FIXED ? w->size_bytes : sim_sizes_draw(w->sizes, random);
 }
 
 static struct traffic_ends ends_of(const struct sim_workload_config *w)
@@ -124,47 +129,69 @@ static double sum_links(const struct sim_workload_config *w, bool *equal)
 }
 
 /* A sender sends as often as its link is fast. */
-static uint32_t draw_sender(struct making *m, double sum_bps, bool equal)
+static uint32_t draw_sender(struct sim_poisson *p)
 {
-    const struct sim_workload_config *w = m->w;
+    const struct sim_workload_config *w = p->w;
     size_t i = 0;
-    if (equal)
-        return w->from[random_next(&m->random) % w->from_count];
-    for (double at = random_unit(&m->random) * sum_bps; i + 1 < w->from_count && at >= (double)w->link_bps[i];
-         i++)
+    if (p->equal)
+        return w->from[random_next(&p->random) % w->from_count];
+    for (double at = random_unit(&p->random) * p->sum_bps;
+         i + 1 < w->from_count && at >= (double)w->link_bps[i]; i++)
         at -= (double)w->link_bps[i];
     return w->from[i];
 }
 
-static int make_poisson(struct making *m, struct error *e)
+/* Has each sender another host to send to? */
+static int check_receivers(const struct sim_poisson *p, struct error *e)
 {
-    const struct sim_workload_config *w = m->w;
-    bool equal;
-    double sum_bps = sum_links(w, &equal);
+    for (size_t i = 0; i < p->w->from_count; i++) {
+        size_t k = 0;
+        while (k < p->to_count && p->to[k] == p->w->from[i])
+            k++;
+        if (k == p->to_count)
+            return error_set(e, "workload: host %u has no other host to send to", p->w->from[i]);
+    }
+    return 0;
+}
+
+int sim_poisson_begin(struct sim_poisson *p, const struct sim_workload_config *w, struct error *e)
+{
+    *p = (struct sim_poisson){.w = w, .at_ps = (double)w->flow.start_ps};
+    random_seed(&p->random, w->seed);
+    p->sum_bps = sum_links(w, &p->equal);
     double mean = w->sizes == SIM_SIZES_FIXED ? (double)w->size_bytes : sim_sizes_mean(w->sizes);
-    if (!(w->load > 0 && w->load <= 10) || sum_bps <= 0 || mean < 1)
+    if (!(w->load > 0 && w->load <= 10) || p->sum_bps <= 0 || mean < 1)
         return error_set(e, "workload: Poisson arrivals need a load above 0, a link rate and a size");
     if (w->flow.stop_ps == SIM_FOREVER && !w->most_flows)
         return error_set(e, "workload: Poisson arrivals need an end: a stop or a number of flows");
-    double gap_ps = mean * 8e12 / (w->load * (double)w->link_bps[0]) / (sum_bps / (double)w->link_bps[0]);
-    size_t to_count;
+    p->gap_ps = mean * 8e12 / (w->load * (double)w->link_bps[0]) / (p->sum_bps / (double)w->link_bps[0]);
     const struct traffic_ends ends = ends_of(w);
-    const uint32_t *to = traffic_receivers(&ends, &to_count);
-    double at_ps = (double)w->flow.start_ps;
-    for (;;) {
-        at_ps += random_exponential(&m->random, gap_ps);
-        if (at_ps >= (double)w->flow.stop_ps || (w->most_flows && (int64_t)m->count == w->most_flows))
-            return 0;
-        uint32_t from = draw_sender(m, sum_bps, equal), other;
-        size_t tries = 0;
-        do
-            other = to[random_next(&m->random) % to_count];
-        while (other == from && ++tries < 1000);
-        if (other == from)
-            return error_set(e, "workload: host %u has no other host to send to", from);
-        if (add(m, from, other, size_of(m), (int64_t)at_ps, e))
-            return -1;
-    }
+    p->to = traffic_receivers(&ends, &p->to_count);
+    return check_receivers(p, e);
+}
+
+bool sim_poisson_next(struct sim_poisson *p, struct sim_flow_config *flow)
+{
+    p->at_ps += random_exponential(&p->random, p->gap_ps);
+    if (p->at_ps >= (double)p->w->flow.stop_ps || (p->w->most_flows && p->count == p->w->most_flows))
+        return false;
+    uint32_t from = draw_sender(p), to;
+    do
+        to = p->to[random_next(&p->random) % p->to_count];
+    while (to == from);
+    fill(p->w, from, to, size_of(p->w, &p->random), (int64_t)p->at_ps, flow);
+    p->count++;
+    return true;
+}
+
+static int make_poisson(struct making *m, struct error *e)
+{
+    struct sim_poisson p;
+    struct sim_flow_config flow;
+    int rc = sim_poisson_begin(&p, m->w, e);
+    while (!rc && sim_poisson_next(&p, &flow))
+        rc = add(m, &flow, e);
+    return rc;
 }
 
 /* A flow for each pair of hosts. */
@@ -177,8 +204,12 @@ static int make_pairs(struct making *m, struct error *e)
     if (traffic_pairs(m->w->pattern, &ends, &m->random, &pairs, &count, e) != 0)
         return error_prefix(e, "workload");
     int rc = 0;
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = add(m, m->w->from[pairs[i].from], to[pairs[i].to], size_of(m), m->w->flow.start_ps, e);
+    for (size_t i = 0; i < count && !rc; i++) {
+        struct sim_flow_config flow;
+        fill(m->w, m->w->from[pairs[i].from], to[pairs[i].to], size_of(m->w, &m->random), m->w->flow.start_ps,
+             &flow);
+        rc = add(m, &flow, e);
+    }
     free(pairs);
     return rc;
 }

@@ -36,6 +36,20 @@ struct sim_workload_config {
     uint64_t seed;
 };
 
+/* Poisson arrivals, one after the other: by rising start, the same each time they begin. */
+struct sim_poisson {
+    const struct sim_workload_config *w; /* which lasts */
+    struct random random;
+    double sum_bps, gap_ps, at_ps;
+    const uint32_t *to;
+    size_t to_count;
+    int64_t count; /* so far */
+    bool equal;    /* each sender's link has the same rate */
+};
+/* -1: the workload cannot be drawn. */
+int sim_poisson_begin(struct sim_poisson *p, const struct sim_workload_config *w, struct error *e);
+bool sim_poisson_next(struct sim_poisson *p, struct sim_flow_config *flow);
+
 /* The flows, in the order of their start. Indices in `after` count from `first`. The caller frees *flows. */
 int sim_workload_make(const struct sim_workload_config *w, uint32_t first, struct sim_flow_config **flows,
                       size_t *count, struct error *e);

@@ -64,8 +64,9 @@ struct needs {
 
 static int allocate_states(struct sim *sim, const struct needs *needs)
 {
-    if (needs->state_bytes &&
-        !(sim->congestion_states = allocate_array(sim, sim->qp_count, needs->state_bytes)))
+    sim->congestion_bytes = (uint32_t)needs->state_bytes;
+    if (needs->state_bytes && !(sim->congestion_states = allocate_array(
+                                    sim, sim->qp_count + stream_slots(sim), needs->state_bytes)))
         return -1;
     if (needs->params_bytes &&
         !(sim->congestion_params = allocate_array(sim, sim->host_count, needs->params_bytes)))
@@ -81,11 +82,10 @@ static bool reaction_point_is_on(const struct sim *sim, const struct queue_pair 
 }
 
 /* Telemetry comes from switches, and there is room for some. */
-static int check_path(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
-                      struct error *e)
+static int check_path(const struct sim *sim, const struct queue_pair *qp, const char *flow, struct error *e)
 {
     const struct host *from = &sim->hosts[qp->sender];
-    const char *control = from->congestion->name, *flow = c->flows[qp->flow].name;
+    const char *control = from->congestion->name;
     size_t hops = 0;
     for (uint32_t port = from->port;; port = sim->paths[qp->data_path + hops++]) {
         const struct port *next = &sim->ports[sim->ports[port].peer];
@@ -106,8 +106,7 @@ static int check_path(const struct sim *sim, const struct sim_config *c, const s
 }
 
 /* Without ACKs a control that listens to them would never slow down. */
-static int check_qp(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
-                    struct error *e)
+int congestion_check(const struct sim *sim, const struct queue_pair *qp, const char *flow, struct error *e)
 {
     const struct congestion_control *control = sim->hosts[qp->sender].congestion;
     if (!reaction_point_is_on(sim, qp))
@@ -116,24 +115,29 @@ static int check_qp(const struct sim *sim, const struct sim_config *c, const str
         return error_set(e,
                          "simulator: flow %s: %s needs ACKs, and a read's responses have none: expected "
                          "a write or a send, or congestion_control \"dcqcn\"",
-                         c->flows[qp->flow].name, control->name);
-    return control->path ? check_path(sim, c, qp, e) : 0;
+                         flow, control->name);
+    return control->path ? check_path(sim, qp, flow, e) : 0;
 }
 
-static int start(struct sim *sim, uint32_t q, size_t state_bytes)
+void congestion_begin(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     const struct host *h = &sim->hosts[qp->sender];
     if (!reaction_point_is_on(sim, qp))
-        return 0;
-    qp->congestion_hooks = hooks_of(h->congestion, qp->operation == SIM_READ);
+        return;
+    qp->congestion_hooks |= hooks_of(h->congestion, qp->operation == SIM_READ);
     qp->header_bytes = h->congestion->header_bytes;
     if (qp->congestion_hooks & (CONGESTION_ACKS | CONGESTION_WINDOW))
         qp->flags |= PACKET_ASKS_ACK;
     if (sim->congestion_states)
-        qp->congestion = sim->congestion_states + q * state_bytes;
+        qp->congestion = sim->congestion_states + (size_t)q * sim->congestion_bytes;
     if (h->congestion->start)
         h->congestion->start(qp->congestion, h->congestion_params);
+}
+
+static int add_event(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
     if (!(qp->congestion_hooks & CONGESTION_TIMER))
         return 0;
     island_enter(sim, SIM_HOST, qp->sender);
@@ -147,8 +151,7 @@ static int start(struct sim *sim, uint32_t q, size_t state_bytes)
     return 0;
 }
 
-/* The control that all queue pairs of a flow have, or NULL. */
-static const struct congestion_control *control_of(const struct sim *sim, const struct flow *flow)
+const struct congestion_control *congestion_of(const struct sim *sim, const struct flow *flow)
 {
     const struct congestion_control *control = sim->hosts[sim->qps[flow->first_qp].sender].congestion;
     for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
@@ -184,6 +187,10 @@ static void prepare(struct sim *sim, const struct sim_config *c, const struct ne
         int64_t ps = sim_base_rtt_ps(sim, q);
         base_rtt_ps = ps > base_rtt_ps ? ps : base_rtt_ps;
     }
+    if (sim->stream && needs->window) {
+        int64_t ps = stream_base_rtt_ps(sim);
+        base_rtt_ps = ps > base_rtt_ps ? ps : base_rtt_ps;
+    }
     for (uint32_t i = 0; i < sim->host_count; i++) {
         struct host *h = &sim->hosts[i];
         int64_t payload = c->hosts[i].nic.payload_bytes;
@@ -208,13 +215,14 @@ int congestion_build(struct sim *sim, const struct sim_config *c, struct error *
                          sim->qp_count);
     prepare(sim, c, &needs);
     for (uint32_t q = 0; q < sim->qp_count; q++) {
-        if (check_qp(sim, c, &sim->qps[q], e))
+        if (congestion_check(sim, &sim->qps[q], c->flows[sim->qps[q].flow].name, e))
             return -1;
-        if (start(sim, q, needs.state_bytes))
+        congestion_begin(sim, q);
+        if (add_event(sim, q))
             return error_set(e, "simulator: no memory for the events of %u queue pairs", sim->qp_count);
     }
     for (uint32_t f = 0; f < sim->flow_count; f++)
-        sim->flows[f].congestion = control_of(sim, &sim->flows[f]);
+        sim->flows[f].congestion = congestion_of(sim, &sim->flows[f]);
     return 0;
 }
 

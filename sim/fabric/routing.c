@@ -107,14 +107,15 @@ uint32_t graph_choose(const struct graph *g, uint32_t node, const uint8_t *down,
 
 /* A host has one port, so that the ways to it are those to its neighbour and one hop more: a search from each
  * neighbour of a receiver is enough, not one from each receiver. */
-struct network {
-    struct sim *sim;
+struct router {
     const struct sim_config *config;
     struct graph graph;
     uint16_t **distances; /* by destination, a switch or bridge: of every node; NULL: not needed yet */
     uint32_t *queue;
     struct pair *pairs;
-    uint32_t pair_mask;
+    uint32_t pair_mask, pair_count;
+    struct pair *kept; /* while routes are rehearsed */
+    uint32_t kept_mask, kept_count;
     uint32_t path_capacity, path_count;
 };
 
@@ -149,43 +150,42 @@ static int copy_numbers(struct sim *sim, const struct sim_config *config)
     return 0;
 }
 
-static int allocate(struct network *n)
+static int allocate(struct sim *sim)
 {
-    uint64_t slots = 2;
-    while (slots < 2 * (uint64_t)n->sim->qp_count)
-        slots *= 2;
-    int rc = graph_make(&n->graph, n->sim) || copy_numbers(n->sim, n->config);
-    n->distances = calloc(n->graph.node_count, sizeof(uint16_t *));
-    n->queue = calloc(n->graph.node_count, sizeof *n->queue);
-    n->pairs = calloc(slots, sizeof *n->pairs);
-    n->pair_mask = (uint32_t)(slots - 1);
-    return !rc && n->distances && n->queue && n->pairs ? 0 : -1;
+    struct router *r = sim->router;
+    int rc = graph_make(&r->graph, sim) || copy_numbers(sim, r->config);
+    r->distances = calloc((size_t)r->graph.node_count + 1, sizeof(uint16_t *));
+    r->queue = calloc((size_t)r->graph.node_count + 1, sizeof *r->queue);
+    r->pairs = calloc(2, sizeof *r->pairs);
+    r->pair_mask = 1;
+    return !rc && r->distances && r->queue && r->pairs ? 0 : -1;
 }
 
 /* From a switch or bridge. */
-static const uint16_t *distances_to(struct network *n, uint32_t destination)
+static const uint16_t *distances_to(struct router *r, uint32_t destination)
 {
-    if (n->distances[destination])
-        return n->distances[destination];
-    uint16_t *distance = malloc(n->graph.node_count * sizeof *distance);
+    if (r->distances[destination])
+        return r->distances[destination];
+    uint16_t *distance = malloc(r->graph.node_count * sizeof *distance);
     if (!distance)
         return NULL;
-    graph_distances(&n->graph, destination, NULL, n->queue, distance);
-    n->distances[destination] = distance;
+    graph_distances(&r->graph, destination, NULL, r->queue, distance);
+    r->distances[destination] = distance;
     return distance;
 }
 
-static int append_to_path(struct network *n, uint32_t port)
+static int append_to_path(struct sim *sim, uint32_t port)
 {
-    if (n->path_count == n->path_capacity) {
-        uint32_t capacity = n->path_capacity ? n->path_capacity * 2 : 256;
-        uint32_t *paths = realloc(n->sim->paths, capacity * sizeof *paths);
+    struct router *r = sim->router;
+    if (r->path_count == r->path_capacity) {
+        uint32_t capacity = r->path_capacity ? r->path_capacity * 2 : 256;
+        uint32_t *paths = realloc(sim->paths, capacity * sizeof *paths);
         if (!paths)
             return -1;
-        n->sim->paths = paths;
-        n->path_capacity = capacity;
+        sim->paths = paths;
+        r->path_capacity = capacity;
     }
-    n->sim->paths[n->path_count++] = port;
+    sim->paths[r->path_count++] = port;
     return 0;
 }
 
@@ -200,57 +200,90 @@ uint32_t routing_seed(const struct sim *sim, const struct sim_config *config, ui
 
 /* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no path, -2 no
  * memory. */
-static int walk_path(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
+static int walk_path(struct sim *sim, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
 {
-    const uint32_t key[3] = {routing_address(n->sim, from), routing_address(n->sim, to), ports_word};
-    uint32_t node = graph_neighbour(&n->graph, from), last = graph_neighbour(&n->graph, to);
-    *place = n->path_count;
+    struct router *r = sim->router;
+    const uint32_t key[3] = {routing_address(sim, from), routing_address(sim, to), ports_word};
+    uint32_t node = graph_neighbour(&r->graph, from), last = graph_neighbour(&r->graph, to);
+    *place = r->path_count;
     if (node == to)
         return 0;
-    if (node < n->sim->host_count || last < n->sim->host_count)
+    if (node < sim->host_count || last < sim->host_count)
         return -1;
-    const uint16_t *distance = distances_to(n, last);
+    const uint16_t *distance = distances_to(r, last);
     if (!distance)
         return -2;
     if (distance[node] > PATH_LIMIT - 2)
         return -1;
     while (node != last) {
-        uint32_t i =
-            graph_choose(&n->graph, node, NULL, distance, routing_seed(n->sim, n->config, node), key);
+        uint32_t i = graph_choose(&r->graph, node, NULL, distance, routing_seed(sim, r->config, node), key);
         if (i == NONE)
             return -1;
-        if (append_to_path(n, n->graph.ports[i]))
+        if (append_to_path(sim, r->graph.ports[i]))
             return -2;
-        node = n->graph.next[i];
+        node = r->graph.next[i];
     }
-    return append_to_path(n, n->sim->ports[n->sim->hosts[to].port].peer) ? -2 : 0;
+    return append_to_path(sim, sim->ports[sim->hosts[to].port].peer) ? -2 : 0;
 }
 
-/* The source port of a pair's next connection: they count up, for each pair of addresses. */
-static uint32_t next_source_port(struct network *n, uint32_t sender, uint32_t receiver)
+/* The slot of a pair, or a free one. */
+static struct pair *find_pair(const struct router *r, uint32_t key)
 {
-    uint32_t key = number_of(n->sim, sender) << 16 | number_of(n->sim, receiver),
-             i = (key * 0x9e3779b1u) >> 7 & n->pair_mask;
-    while (n->pairs[i].given && n->pairs[i].key != key)
-        i = (i + 1) & n->pair_mask;
-    n->pairs[i].key = key;
-    return ECMP_FIRST_SOURCE_PORT + (n->pairs[i].given++ & 0xffff);
+    uint32_t i = (key * 0x9e3779b1u) >> 7 & r->pair_mask;
+    while (r->pairs[i].given && r->pairs[i].key != key)
+        i = (i + 1) & r->pair_mask;
+    return &r->pairs[i];
 }
 
-static int route_qp(struct network *n, uint32_t q, struct error *e)
+static int double_pairs(struct router *r)
 {
-    struct sim *sim = n->sim;
+    struct pair *old = r->pairs;
+    uint32_t slots = r->pair_mask + 1;
+    struct pair *pairs = calloc(2 * (size_t)slots, sizeof *pairs);
+    if (!pairs)
+        return -1;
+    r->pairs = pairs;
+    r->pair_mask = 2 * slots - 1;
+    for (uint32_t i = 0; i < slots; i++)
+        if (old[i].given)
+            *find_pair(r, old[i].key) = old[i];
+    free(old);
+    return 0;
+}
+
+static uint32_t pair_key(const struct sim *sim, uint32_t sender, uint32_t receiver)
+{
+    return number_of(sim, sender) << 16 | number_of(sim, receiver);
+}
+
+/* The source port of a pair's next connection: they count up, for each pair of addresses. 0: no memory. */
+static uint32_t next_source_port(const struct sim *sim, uint32_t sender, uint32_t receiver)
+{
+    struct router *r = sim->router;
+    uint32_t key = pair_key(sim, sender, receiver);
+    if (2 * (r->pair_count + 1) > r->pair_mask && double_pairs(r))
+        return 0;
+    struct pair *pair = find_pair(r, key);
+    r->pair_count += !pair->given;
+    pair->key = key;
+    return ECMP_FIRST_SOURCE_PORT + (pair->given++ & 0xffff);
+}
+
+static int find_path(struct sim *sim, uint32_t q, struct error *e)
+{
+    struct router *r = sim->router;
     struct queue_pair *qp = &sim->qps[q];
-    uint32_t source = next_source_port(n, qp->sender, qp->receiver);
-    uint32_t destination = (uint32_t)n->config->udp_destination_port;
+    uint32_t source = next_source_port(sim, qp->sender, qp->receiver);
+    uint32_t destination = (uint32_t)r->config->udp_destination_port;
     if (sim->source_ports)
         sim->source_ports[q] = source;
-    int rc = walk_path(n, qp->sender, qp->receiver, source | destination << 16, &qp->data_path);
+    int rc =
+        source ? walk_path(sim, qp->sender, qp->receiver, source | destination << 16, &qp->data_path) : -2;
     if (!rc)
-        rc = walk_path(n, qp->receiver, qp->sender, destination | source << 16, &qp->ack_path);
+        rc = walk_path(sim, qp->receiver, qp->sender, destination | source << 16, &qp->ack_path);
     if (rc == -1)
         return error_set(e, "simulator: there is no path from host %s to host %s",
-                         n->config->hosts[qp->sender].name, n->config->hosts[qp->receiver].name);
+                         r->config->hosts[qp->sender].name, r->config->hosts[qp->receiver].name);
     return rc ? error_set(e, "simulator: out of memory for paths") : 0;
 }
 
@@ -284,17 +317,80 @@ size_t sim_flow_ways(const struct sim *sim, uint32_t flow, bool data, uint32_t *
 
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e)
 {
-    struct network n = {.sim = sim, .config = config};
-    int rc = allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
+    struct router *r = sim->router = calloc(1, sizeof *r);
+    if (r)
+        r->config = config;
+    int rc = r && allocate(sim) == 0 ? 0 : error_set(e, "simulator: out of memory for paths");
     for (uint32_t q = 0; q < sim->qp_count && !rc; q++)
-        rc = route_qp(&n, q, e);
-    for (uint32_t i = 0; i < n.graph.node_count && n.distances; i++)
-        free(n.distances[i]);
-    free(n.distances);
-    graph_free(&n.graph);
-    free(n.queue);
-    free(n.pairs);
-    sim->path_count = n.path_count;
-    sim->bytes += n.path_capacity * sizeof *sim->paths;
+        rc = find_path(sim, q, e);
+    if (!rc) {
+        sim->path_count = r->path_count;
+        sim->bytes += r->path_capacity * sizeof *sim->paths;
+    }
+    if (!config->stream)
+        routing_close(sim);
     return rc;
+}
+
+void routing_close(struct sim *sim)
+{
+    struct router *r = sim->router;
+    if (!r)
+        return;
+    for (uint32_t i = 0; i < r->graph.node_count && r->distances; i++)
+        free(r->distances[i]);
+    free(r->distances);
+    graph_free(&r->graph);
+    free(r->queue);
+    free(r->pairs);
+    free(r->kept);
+    free(r);
+    sim->router = NULL;
+}
+
+/* ---- connections that come and go */
+
+int routing_make_room(struct sim *sim, uint32_t ports)
+{
+    struct router *r = sim->router;
+    uint32_t *paths = realloc(sim->paths, ports * sizeof *paths);
+    if (!paths)
+        return -1;
+    sim->paths = paths;
+    r->path_capacity = ports;
+    return 0;
+}
+
+int routing_find_at(struct sim *sim, uint32_t q, uint32_t place, struct error *e)
+{
+    sim->router->path_count = place;
+    return find_path(sim, q, e);
+}
+
+int routing_rehearse(struct sim *sim)
+{
+    struct router *r = sim->router;
+    size_t bytes = (r->pair_mask + (size_t)1) * sizeof *r->pairs;
+    r->kept = malloc(bytes);
+    if (!r->kept)
+        return -1;
+    memcpy(r->kept, r->pairs, bytes);
+    r->kept_mask = r->pair_mask;
+    r->kept_count = r->pair_count;
+    return 0;
+}
+
+void routing_rehearsed(struct sim *sim)
+{
+    struct router *r = sim->router;
+    free(r->pairs);
+    r->pairs = r->kept;
+    r->pair_mask = r->kept_mask;
+    r->pair_count = r->kept_count;
+    r->kept = NULL;
+}
+
+bool routing_is_new(const struct sim *sim, uint32_t sender, uint32_t receiver)
+{
+    return !find_pair(sim->router, pair_key(sim, sender, receiver))->given;
 }

@@ -41,6 +41,17 @@ uint32_t graph_choose(const struct graph *g, uint32_t node, const uint8_t *down,
 
 /* Find the paths of all queue pairs; the config's links are ports already. */
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e);
+/* No further paths are needed: routing_build ends with it, but where there is a stream of flows. */
+void routing_close(struct sim *sim);
+/* That of a further queue pair, whose connection has the pair's next source port, at this place of
+ * sim->paths, in which there is room for so many ports. */
+int routing_make_room(struct sim *sim, uint32_t ports);
+int routing_find_at(struct sim *sim, uint32_t qp, uint32_t place, struct error *e);
+/* Source ports that are given out between these calls are given out again afterwards. */
+int routing_rehearse(struct sim *sim);
+void routing_rehearsed(struct sim *sim);
+/* Is this the first connection from one host to another? */
+bool routing_is_new(const struct sim *sim, uint32_t sender, uint32_t receiver);
 uint32_t routing_address(const struct sim *sim, uint32_t host); /* the IPv4 address that is hashed */
 /* The seed of a node's hash. */
 uint32_t routing_seed(const struct sim *sim, const struct sim_config *config, uint32_t node);

@@ -154,19 +154,27 @@ static int build_tables(struct sim *sim)
 
 /* ---- the rest */
 
-static int list_destinations(struct sim *sim)
+static void add_destination(const struct sim *sim, uint32_t host)
+{
+    struct reroute *r = sim->reroute;
+    uint32_t node = graph_neighbour(&r->graph, host);
+    if (node >= sim->host_count && r->place_of_node[node] == NONE)
+        r->place_of_node[node] = r->destination_count++;
+}
+
+static int list_destinations(struct sim *sim, bool all)
 {
     struct reroute *r = sim->reroute;
     r->place_of_node = malloc(((size_t)r->graph.node_count + 1) * sizeof *r->place_of_node);
     if (!r->place_of_node)
         return -1;
     memset(r->place_of_node, 0xff, r->graph.node_count * sizeof *r->place_of_node);
-    for (uint32_t q = 0; q < sim->qp_count; q++)
-        for (unsigned back = 0; back < 2; back++) {
-            uint32_t node = graph_neighbour(&r->graph, back ? sim->qps[q].sender : sim->qps[q].receiver);
-            if (node >= sim->host_count && r->place_of_node[node] == NONE)
-                r->place_of_node[node] = r->destination_count++;
-        }
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        add_destination(sim, sim->qps[q].receiver);
+        add_destination(sim, sim->qps[q].sender);
+    }
+    for (uint32_t host = 0; all && host < sim->host_count; host++)
+        add_destination(sim, host);
     return 0;
 }
 
@@ -224,8 +232,8 @@ int reroute_build(struct sim *sim, const struct sim_config *c, struct error *e)
     struct reroute *r = sim->reroute;
     r->destination_port = c->udp_destination_port;
     sim->bytes += sizeof *r + sim->port_count * sizeof *sim->paths;
-    if (graph_make(&r->graph, sim) || list_destinations(sim) || build_tables(sim) || build_switches(sim, c) ||
-        add_own_paths(sim))
+    if (graph_make(&r->graph, sim) || list_destinations(sim, c->stream) || build_tables(sim) ||
+        build_switches(sim, c) || add_own_paths(sim))
         return error_set(e,
                          "simulator: no memory for the routes of %u changes of links: at most %d sets of "
                          "links may be down together in turn, and their routes may take 1 GiB",

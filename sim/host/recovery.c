@@ -44,8 +44,8 @@ uint64_t recovery_bytes(const struct physics_nic *from, const struct physics_nic
     return bits ? sizeof(struct recovery) + 3 * bits / 8 : 0;
 }
 
-static int build_one(struct sim *sim, struct queue_pair *qp, const struct physics_nic *from,
-                     const struct physics_nic *to)
+int recovery_begin(struct sim *sim, struct queue_pair *qp, const struct physics_nic *from,
+                   const struct physics_nic *to)
 {
     uint64_t bits = bits_of(from, to, (enum sim_operation)qp->operation);
     if (!bits)
@@ -76,19 +76,19 @@ int recovery_build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     for (uint32_t q = 0; q < sim->qp_count; q++) {
         struct queue_pair *qp = &sim->qps[q];
-        if (build_one(sim, qp, &c->hosts[qp->sender].nic, &c->hosts[qp->receiver].nic))
+        if (recovery_begin(sim, qp, &c->hosts[qp->sender].nic, &c->hosts[qp->receiver].nic))
             return error_set(e, "simulator: no memory for the windows of %u queue pairs", sim->qp_count);
     }
     return 0;
 }
 
-void recovery_free(struct sim *sim)
+void recovery_end(struct queue_pair *qp)
 {
-    for (uint32_t q = 0; sim->qps && q < sim->qp_count; q++)
-        if (sim->qps[q].recovery) {
-            free(sim->qps[q].recovery->again);
-            free(sim->qps[q].recovery);
-        }
+    if (!qp->recovery)
+        return;
+    free(qp->recovery->again);
+    free(qp->recovery);
+    qp->recovery = NULL;
 }
 
 /* ---- sender */

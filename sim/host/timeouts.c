@@ -14,7 +14,7 @@ static struct retransmission measured_step(const struct sim *sim, const struct h
 {
     const struct queue_pair *qp = &sim->qps[q];
     struct random random;
-    seed_random(&random, sim, STREAM_TIMEOUT, q);
+    seed_random(&random, sim, STREAM_TIMEOUT, qp->number);
     random_seed(&random, random_next(&random) + qp->silences);
     const struct retransmission_case of = {.timeout_ns = h->ack_timeout_ps / SIM_PS_PER_NS,
                                            .retries = h->retry_count,

@@ -417,6 +417,8 @@ static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
     if (++qp->completed == qp->message_limit && --flow->open_qps == 0) {
         flow->stats.finished_ps = known_ps;
         waits_completed(sim, flow, known_ps);
+        if (qp->flow >= sim->first_streamed)
+            stream_note_end(sim, qp->flow);
     }
 }
 

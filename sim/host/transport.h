@@ -39,7 +39,10 @@ void not_ready_received(struct sim *sim, uint32_t host, uint32_t qp, uint64_t ps
 uint64_t recovery_bytes(const struct physics_nic *from, const struct physics_nic *to,
                         enum sim_operation operation);
 int recovery_build(struct sim *sim, const struct sim_config *c, struct error *e);
-void recovery_free(struct sim *sim);
+/* Of one queue pair, from one NIC to another; -1: no memory. */
+int recovery_begin(struct sim *sim, struct queue_pair *qp, const struct physics_nic *from,
+                   const struct physics_nic *to);
+void recovery_end(struct queue_pair *qp);
 /* Sender: the first of the packets that are wanted again, of which there is one; packets were acknowledged,
  * asked for, or the timer has expired. */
 uint32_t recovery_packet(struct sim *sim, uint32_t qp);

@@ -166,6 +166,8 @@ static void weigh_nodes(const struct division *d, uint64_t *weights)
 {
     for (size_t i = 0; i < d->config->flow_count; i++)
         weights[d->config->flows[i].from] = weights[d->config->flows[i].to] = 1;
+    for (size_t i = 0; d->config->stream && i < d->config->host_count; i++)
+        weights[i] = 1;
     for (size_t i = 0; i < d->config->link_count; i++) {
         const struct sim_link_config *link = &d->config->links[i];
         uint32_t a = node_at(d, &link->a), b = node_at(d, &link->b);

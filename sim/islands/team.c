@@ -172,6 +172,7 @@ static void free_view(struct team *team, struct member *member)
     free(view->telemetry_paths);
     free(view->pauses);
     free(view->captured);
+    free(view->ended);
     for (size_t i = 0; i < view->retired_count; i++)
         free(view->retired[i]);
     free(view->retired);

@@ -59,6 +59,14 @@ static void mix_flows(uint64_t *hash, const struct sim *sim, size_t count)
     }
 }
 
+static void mix_streamed(void *context, const struct sim_streamed *flow)
+{
+    uint64_t *sum = context, hash = flow->number;
+    mix(&hash, (uint64_t)flow->stats.bytes);
+    mix(&hash, (uint64_t)flow->stats.finished_ps);
+    *sum += hash; /* in any order */
+}
+
 static void mix_pauses(uint64_t *hash, const struct sim *sim)
 {
     const struct sim_pause *pauses;
@@ -122,6 +130,7 @@ static uint64_t fingerprint(const struct sim_config *config, uint32_t threads, i
         mix_nodes(&hash, sim, c.switch_count, sim_switch_counters, sim_switch_values);
         mix_nodes(&hash, sim, c.bridge_count, sim_bridge_counters, sim_bridge_values);
         mix_flows(&hash, sim, c.flow_count);
+        sim_stream_alive(sim, mix_streamed, &hash);
         mix_pauses(&hash, sim);
         mix_deadlocks(&hash, sim);
         if (*captured)
@@ -145,7 +154,7 @@ static uint32_t expect_equal(const char *name, const struct sim_config *config, 
     if (!hops)
         fail_msg("%s: nothing happens in %lld us", name, (long long)(until_ps / US));
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        uint64_t captured = 1;
+        uint64_t captured = !config->stream; /* whose flows cannot be captured */
         if (fingerprint(config, threads[i], until_ps, &others, &used, &captured) != one)
             fail_msg("%s: %u threads with a capture differ from one without (%llu hops, %llu)", name,
                      threads[i], (unsigned long long)others, (unsigned long long)hops);
