@@ -3,18 +3,16 @@
  * they run, a summary each, and for a traffic pattern one with the completion times of its flows.
  */
 #include "harness/labs/sim/flows.h"
+#include "harness/labs/sim/streamed.h"
 
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
-#include "lib/statistics/distribution.h"
 #include "lib/roce/completion.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include "lib/roce/path_mtu.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define SIZE_GROUPS 10
 
 /* Each flow of the scenario has lines and latencies; each flow of a small traffic pattern has lines. */
 void flows_open(struct sim_lab *lab)
@@ -49,6 +47,7 @@ void flows_note_measured(struct sim_lab *lab)
             lab->flows[i].measure_base = stats;
         lab->flows[i].measure_end = stats;
     }
+    streamed_note_measured(lab->setup.streamed, lab->sim, lab->now_ns <= lab->measure_start_ns);
     lab->whole = lab->now_ns >= lab->measure_end_ns;
 }
 
@@ -311,85 +310,67 @@ static int write_summary(struct sim_lab *lab, char *const *roles, size_t i, stru
     return recorder_flow_object(lab->run->recorder, LINE_SUMMARY, line, e);
 }
 
-/* ---- completion times of a traffic pattern's flows, and their slowdown over an empty network */
+/* ---- all flows of a traffic pattern together */
 
-struct completion {
-    int64_t bytes;
-    double ns, slowdown;
-};
-
-static int by_bytes(const void *a, const void *b)
+static double packet_bytes(const struct sim_lab *lab, const struct sim_flow_config *flow)
 {
-    const struct completion *x = a, *y = b;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    int64_t from = roce_path_mtu(lab->setup.hosts[flow->from].settings.mtu_bytes),
+            to = roce_path_mtu(lab->setup.hosts[flow->to].settings.mtu_bytes),
+            most = flow->payload_bytes ? flow->payload_bytes
+                   : from < to         ? from
+                                       : to;
+    return (double)(flow->message_bytes < most ? flow->message_bytes : most);
 }
 
-/* Groups of equally many flows, from the smallest to the largest flow. */
-static json_t *slowdown_by_size(const struct completion *all, size_t count, double *scratch)
+/* Of flows that stay: those of the measure phase; what was sent again is of the whole run, and so are
+ * failures. */
+static void sum_flows(const struct sim_lab *lab, size_t first, size_t end, struct flow_sums *sums)
 {
-    json_t *groups = json_array();
-    for (size_t g = 0; g < SIZE_GROUPS && count >= SIZE_GROUPS; g++) {
-        size_t first = count * g / SIZE_GROUPS, end = count * (g + 1) / SIZE_GROUPS;
-        for (size_t i = first; i < end; i++)
-            scratch[i - first] = all[i].slowdown;
-        json_t *group = json_make("{s:I,s:o}", "up_to_bytes", (json_int_t)all[end - 1].bytes, "slowdown",
-                                  distribution_json(scratch, end - first));
-        json_array_append_new(groups, group);
-    }
-    return groups;
-}
-
-static size_t gather_completions(const struct sim *sim, const struct sim_setup *setup, size_t first,
-                                 size_t end, int64_t from_ps, struct completion *all, size_t *finished,
-                                 size_t *earlier)
-{
-    size_t started = 0;
-    *finished = *earlier = 0;
+    *sums = FLOW_SUMS_NONE;
     for (size_t i = first; i < end; i++) {
-        const struct sim_flow_config *flow = &setup->flows[i];
-        struct sim_flow_stats stats;
-        *earlier += flow->start_ps < from_ps;
-        if (flow->start_ps < from_ps || flow->start_ps >= sim_now_ps(sim))
-            continue;
-        started++;
-        sim_flow_stats(sim, i, &stats);
-        if (stats.finished_ps < 0)
-            continue;
-        double took = (double)(stats.finished_ps - flow->start_ps);
-        double ideal = (double)sim_flow_ideal_ps(sim, i) * (double)flow->message_count;
-        all[(*finished)++] = (struct completion){flow->message_bytes, took / SIM_PS_PER_NS, took / ideal};
+        struct sim_flow_stats stats, one = measured_stats(&lab->flows[i]);
+        sim_flow_stats(lab->sim, i, &stats);
+        one.retransmitted_packets = stats.retransmitted_packets;
+        one.requested_again = stats.requested_again;
+        one.failed = stats.failed;
+        flow_sums_add(sums, &one, packet_bytes(lab, &lab->setup.flows[i]));
     }
-    return started;
 }
 
-/* The flows first..end-1 that started at from_ps or later (all, when none did): {"flows": {"started",
- * "finished", and where some are left out "earlier"}, "completion_ns": {...}, "slowdown": {...}, "by_size":
- * [...]}; the last three only when some have finished. A new reference. */
-static json_t *completion_times_json(const struct sim *sim, const struct sim_setup *setup, size_t first,
-                                     size_t end, int64_t from_ps)
+/* The same of flows that come and go. */
+static void sum_streamed(const struct streamed *p, struct flow_sums *sums)
 {
-    struct completion *all = xcalloc(end - first + 1, sizeof *all);
-    double *values = xcalloc(end - first + 1, sizeof *values);
-    size_t finished = 0, earlier;
-    size_t started = gather_completions(sim, setup, first, end, from_ps, all, &finished, &earlier);
-    if (!started)
-        started = gather_completions(sim, setup, first, end, 0, all, &finished, &earlier);
-    json_t *json =
-        json_make("{s:{s:I,s:I}}", "flows", "started", (json_int_t)started, "finished", (json_int_t)finished);
-    if (earlier)
-        json_object_set_new(json_object_get(json, "flows"), "earlier", json_integer((json_int_t)earlier));
-    if (finished) {
-        qsort(all, finished, sizeof *all, by_bytes);
-        json_object_set_new(json, "by_size", slowdown_by_size(all, finished, values));
-        for (size_t i = 0; i < finished; i++)
-            values[i] = all[i].ns;
-        json_object_set_new(json, "completion_ns", distribution_json(values, finished));
-        for (size_t i = 0; i < finished; i++)
-            values[i] = all[i].slowdown;
-        json_object_set_new(json, "slowdown", distribution_json(values, finished));
+    const struct flow_sums *from = &p->base, *to = &p->end, *whole = &p->gone;
+    bool changes = to->decreases >= 0;
+    *sums = *whole;
+    sums->bytes = to->bytes - from->bytes;
+    sums->messages = to->messages - from->messages;
+    sums->delivered_bytes = to->delivered_bytes - from->delivered_bytes;
+    sums->marked_packets = to->marked_packets - from->marked_packets;
+    sums->decreases = changes ? to->decreases - (from->decreases < 0 ? 0 : from->decreases) : -1;
+    sums->increases = changes ? to->increases - (from->increases < 0 ? 0 : from->increases) : -1;
+}
+
+static json_t *completion_times_json(const struct sim_lab *lab, size_t first, size_t end)
+{
+    struct completions completions = {0};
+    for (size_t i = first; i < end; i++) {
+        const struct sim_flow_config *flow = &lab->setup.flows[i];
+        struct sim_flow_stats stats;
+        if (flow->start_ps >= sim_now_ps(lab->sim))
+            continue;
+        sim_flow_stats(lab->sim, i, &stats);
+        double took_ps = (double)(stats.finished_ps - flow->start_ps),
+               ideal_ps = (double)sim_flow_ideal_ps(lab->sim, i) * (double)flow->message_count;
+        completions_add(&completions,
+                        &(struct completion){.bytes = flow->message_bytes,
+                                             .start_ps = flow->start_ps,
+                                             .ns = stats.finished_ps < 0 ? -1 : took_ps / SIM_PS_PER_NS,
+                                             .slowdown = took_ps / ideal_ps,
+                                             .number = i});
     }
-    free(all);
-    free(values);
+    json_t *json = completions_json(&completions, lab->measure_start_ns * SIM_PS_PER_NS);
+    completions_free(&completions);
     return json;
 }
 
@@ -398,31 +379,25 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
 {
     const struct scenario_traffic *traffic = lab->run->cell->scenario.traffic.items;
     int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
-    struct sim_flow_stats all = {.decreases = -1, .increases = -1};
+    struct streamed *streamed = streamed_find(lab->setup.streamed, t);
+    struct flow_sums all;
     size_t first = lab->setup.first_of_traffic[t], end = lab->setup.first_of_traffic[t + 1];
-    for (size_t i = first; i < end; i++) {
-        struct sim_flow_stats stats;
-        sim_flow_stats(lab->sim, i, &stats);
-        const struct sim_flow_stats one = measured_stats(&lab->flows[i]);
-        all.bytes += one.bytes;
-        all.messages += one.messages;
-        all.delivered_bytes += one.delivered_bytes;
-        all.marked_packets += one.marked_packets;
-        all.retransmitted_packets += stats.retransmitted_packets + stats.requested_again;
-        all.failed += stats.failed;
-        if (one.decreases < 0)
-            continue;
-        all.decreases = (all.decreases < 0 ? 0 : all.decreases) + one.decreases;
-        all.increases = (all.increases < 0 ? 0 : all.increases) + one.increases;
-    }
+    if (streamed)
+        sum_streamed(streamed, &all);
+    else
+        sum_flows(lab, first, end, &all);
     json_t *line = json_make("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
                              (json_int_t)lab->now_ns);
     add_rates(line, all.bytes, all.messages, all.failed,
               end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
-    json_object_set_new(line, "retransmitted_packets", json_integer(all.retransmitted_packets));
-    add_counts(line, &all);
-    json_t *completion =
-        completion_times_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * SIM_PS_PER_NS);
+    json_object_set_new(line, "retransmitted_packets", json_integer(all.again_packets + all.requested_again));
+    add_counts(line, &(struct sim_flow_stats){.delivered_bytes = all.delivered_bytes,
+                                              .marked_packets = all.marked_packets,
+                                              .decreases = all.decreases,
+                                              .increases = all.increases});
+    json_t *completion = streamed
+                             ? completions_json(&streamed->completions, lab->measure_start_ns * SIM_PS_PER_NS)
+                             : completion_times_json(lab, first, end);
     json_object_update(line, completion);
     json_decref(completion);
     json_object_set_new(line, "complete", json_boolean(lab->whole));
@@ -437,34 +412,29 @@ struct sent_again {
     double bytes, arrived;
 };
 
-static double packet_bytes(const struct sim_lab *lab, const struct sim_flow_config *flow)
+/* Flows together, under one name. */
+static void note_sent_again(const char *name, const struct flow_sums *sums, struct sent_again *all)
 {
-    int64_t from = roce_path_mtu(lab->setup.hosts[flow->from].settings.mtu_bytes),
-            to = roce_path_mtu(lab->setup.hosts[flow->to].settings.mtu_bytes),
-            most = flow->payload_bytes ? flow->payload_bytes
-                   : from < to         ? from
-                                       : to;
-    return (double)(flow->message_bytes < most ? flow->message_bytes : most);
+    double arrived = (double)sums->delivered_bytes;
+    if (sums->again_bytes <= arrived)
+        return;
+    text_names_add(&all->names, name);
+    all->packets += sums->again_packets;
+    all->bytes += sums->again_bytes;
+    all->arrived += arrived;
 }
 
-/* Flows first..end-1 together, under one name. */
-static void note_sent_again(const struct sim_lab *lab, const char *name, size_t first, size_t end,
-                            struct sent_again *all)
+/* Flows first..end-1. */
+static void note_flows_sent_again(const struct sim_lab *lab, const char *name, size_t first, size_t end,
+                                  struct sent_again *all)
 {
-    struct sent_again these = {0};
+    struct flow_sums sums = FLOW_SUMS_NONE;
     for (size_t i = first; i < end; i++) {
         struct sim_flow_stats stats;
         sim_flow_stats(lab->sim, i, &stats);
-        these.packets += stats.retransmitted_packets;
-        these.bytes += (double)stats.retransmitted_packets * packet_bytes(lab, &lab->setup.flows[i]);
-        these.arrived += (double)stats.delivered_bytes;
+        flow_sums_add(&sums, &stats, packet_bytes(lab, &lab->setup.flows[i]));
     }
-    if (these.bytes <= these.arrived)
-        return;
-    text_names_add(&all->names, name);
-    all->packets += these.packets;
-    all->bytes += these.bytes;
-    all->arrived += these.arrived;
+    note_sent_again(name, &sums, all);
 }
 
 static void warn_of_sent_again(struct sim_lab *lab)
@@ -474,10 +444,15 @@ static void warn_of_sent_again(struct sim_lab *lab)
     struct sent_again all = {0};
     struct text words = {0};
     for (size_t i = 0; i < scenario->flows.count; i++)
-        note_sent_again(lab, lab->setup.flows[i].name, i, i + 1, &all);
-    for (size_t t = 0; t < scenario->traffic.count; t++)
-        note_sent_again(lab, traffic[t].name, lab->setup.first_of_traffic[t],
-                        lab->setup.first_of_traffic[t + 1], &all);
+        note_flows_sent_again(lab, lab->setup.flows[i].name, i, i + 1, &all);
+    for (size_t t = 0; t < scenario->traffic.count; t++) {
+        const struct streamed *streamed = streamed_find(lab->setup.streamed, t);
+        if (streamed)
+            note_sent_again(traffic[t].name, &streamed->gone, &all);
+        else
+            note_flows_sent_again(lab, traffic[t].name, lab->setup.first_of_traffic[t],
+                                  lab->setup.first_of_traffic[t + 1], &all);
+    }
     if (!all.names.count)
         return;
     text_add_names(&words, "flow", &all.names);
@@ -493,6 +468,7 @@ int flows_write_summaries(struct sim_lab *lab, struct error *e)
 {
     char **roles = sim_setup_roles_of_hosts(lab->run->cell, &lab->setup);
     int result = 0;
+    streamed_finish(lab->setup.streamed, lab->sim);
     warn_of_sent_again(lab);
     for (size_t i = 0; result == 0 && i < lab->setup.config.flow_count; i++)
         if (lab->flows[i].lines)

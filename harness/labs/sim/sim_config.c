@@ -495,71 +495,94 @@ static void set_workload(const struct cell *cell, const struct scenario_traffic 
 }
 
 /* What a flow has of its sender, as the scenario's other flows have it: packets that are ECN-capable by the
- * sender's settings, and what its NIC does. */
-static void set_sender(const struct cell *cell, const struct scenario_traffic *t,
-                       const struct sim_setup *setup, const uint32_t *from, struct sim_flow_config *flows,
-                       size_t count)
+ * sender's settings, and what its NIC does. By host; the caller frees the list. */
+static struct sim_flow_config *flows_of_senders(const struct cell *cell, const struct scenario_traffic *t,
+                                                const struct sim_setup *setup, const uint32_t *from)
 {
     char *const *roles = t->from.items;
-    enum sim_ect *of_host = xcalloc(setup->config.host_count + 1, sizeof *of_host);
+    struct sim_flow_config *of = xcalloc(setup->config.host_count + 1, sizeof *of);
     for (size_t i = 0; i < t->from.count; i++) {
         struct scenario_flow sent = flow_of_pattern(t, roles[i], NULL);
         bool capable = traffic_class_is_ect(flow_traffic_class(&cell->scenario, &sent));
-        of_host[from[i]] = capable ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
+        const struct physics_nic *nic = &lab_sim_host_at(&cell->lab, from[i])->nic;
+        of[from[i]] = (struct sim_flow_config){.ect = capable ? SIM_ECT_ALWAYS : SIM_ECT_NEVER,
+                                               .inline_bytes = nic->inline_bytes,
+                                               .payload_bytes = nic->payload_bytes};
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct physics_nic *nic = &lab_sim_host_at(&cell->lab, flows[i].from)->nic;
-        flows[i].ect = of_host[flows[i].from];
-        flows[i].inline_bytes = nic->inline_bytes;
-        flows[i].payload_bytes = nic->payload_bytes;
-    }
-    free(of_host);
+    return of;
 }
 
 static void append_flows(struct sim_setup *setup, const char *name, const struct sim_flow_config *flows,
-                         size_t count)
+                         size_t count, const struct sim_flow_config *of_sender)
 {
     size_t before = setup->config.flow_count;
     setup->flows = xreallocarray(setup->flows, before + count + 1, sizeof *setup->flows);
     for (size_t i = 0; i < count; i++) {
         json_t *own = json_textf("%s/%zu", name, i);
         setup->flows[before + i] = flows[i];
+        sim_flow_take_sender(&setup->flows[before + i], of_sender);
         setup->flows[before + i].name = json_string_value(own);
         json_array_append_new(setup->names, own);
     }
     setup->config.flow_count += count;
 }
 
-static int configure_pattern(const struct cell *cell, const struct scenario_traffic *t, const json_t *roles,
-                             struct sim_setup *setup, struct error *e)
+/* Are the flows of the workload more than a result lists, and is none of them named by itself? */
+static bool comes_and_goes(const struct cell *cell, const struct sim_workload_config *w)
+{
+    struct sim_poisson arrivals;
+    struct sim_flow_config flow;
+    struct error ignored;
+    size_t count = 0;
+    if (w->pattern != PATTERN_POISSON || cell->scenario.capture || cell->scenario.injections.count ||
+        sim_poisson_begin(&arrivals, w, &ignored) != 0)
+        return false;
+    while (count <= SCENARIO_PATTERN_FLOWS && sim_poisson_next(&arrivals, &flow))
+        count++;
+    return count > SCENARIO_PATTERN_FLOWS;
+}
+
+/* The workload's flows, of a size each: they stay, or come and go. */
+static int add_workload(const struct cell *cell, const struct scenario_traffic *t, struct streamed *pattern,
+                        struct sim_setup *setup, struct error *e)
+{
+    struct sim_flow_config *flows;
+    size_t count;
+    if (comes_and_goes(cell, &pattern->workload)) {
+        pattern->workload.flow.name = t->name;
+        streamed_add(setup->streamed, pattern);
+        *pattern = (struct streamed){0};
+        return 0;
+    }
+    if (sim_workload_make(&pattern->workload, (uint32_t)setup->config.flow_count, &flows, &count, e) != 0)
+        return -1;
+    append_flows(setup, t->name, flows, count, pattern->of_sender);
+    free(flows);
+    return 0;
+}
+
+static int configure_pattern(const struct cell *cell, const struct scenario_traffic *t, size_t index,
+                             const json_t *roles, struct sim_setup *setup, struct error *e)
 {
     char of[160];
     snprintf(of, sizeof of, "traffic %.100s", t->name);
-    uint32_t *from = hosts_of_roles(cell, setup, roles, &t->from, of, e);
-    uint32_t *to = from ? hosts_of_roles(cell, setup, roles, &t->to, of, e) : NULL;
-    struct sim_workload_config w;
-    struct sim_flow_config *flows = NULL;
-    size_t count = 0;
+    struct streamed pattern = {.traffic = index};
+    pattern.from = hosts_of_roles(cell, setup, roles, &t->from, of, e);
+    pattern.to = pattern.from ? hosts_of_roles(cell, setup, roles, &t->to, of, e) : NULL;
     int result = -1;
-    if (from && to) {
-        int64_t *rates = sim_setup_link_rates(setup),
-                *link_bps = xcalloc(t->from.count + 1, sizeof *link_bps);
+    if (pattern.from && pattern.to) {
+        int64_t *rates = sim_setup_link_rates(setup);
+        pattern.link_bps = xcalloc(t->from.count + 1, sizeof *pattern.link_bps);
         for (size_t i = 0; i < t->from.count; i++)
-            link_bps[i] = rates[from[i]];
+            pattern.link_bps[i] = rates[pattern.from[i]];
         free(rates);
-        set_workload(cell, t, setup, from, to, link_bps, &w);
-        result = sim_workload_make(&w, (uint32_t)setup->config.flow_count, &flows, &count, e);
+        pattern.of_sender = flows_of_senders(cell, t, setup, pattern.from);
+        set_workload(cell, t, setup, pattern.from, pattern.to, pattern.link_bps, &pattern.workload);
+        result = add_workload(cell, t, &pattern, setup, e);
         if (result != 0)
             error_prefix(e, "%s", of);
-        free(link_bps);
     }
-    if (result == 0) {
-        set_sender(cell, t, setup, from, flows, count);
-        append_flows(setup, t->name, flows, count);
-    }
-    free(from);
-    free(to);
-    free(flows);
+    streamed_release(&pattern);
     return result;
 }
 
@@ -569,7 +592,7 @@ static int configure_traffic(const struct cell *cell, const json_t *roles, struc
     const struct scenario_traffic *traffic = cell->scenario.traffic.items;
     for (size_t i = 0; i < cell->scenario.traffic.count; i++) {
         setup->first_of_traffic[i] = setup->config.flow_count;
-        if (configure_pattern(cell, &traffic[i], roles, setup, e) != 0)
+        if (configure_pattern(cell, &traffic[i], i, roles, setup, e) != 0)
             return -1;
     }
     setup->first_of_traffic[cell->scenario.traffic.count] = setup->config.flow_count;
@@ -694,6 +717,7 @@ static void allocate(const struct cell *cell, struct sim_setup *setup)
     setup->node_of_role = xcalloc(cell->scenario.roles.count + 1, sizeof *setup->node_of_role);
     setup->first_of_traffic = xcalloc(cell->scenario.traffic.count + 1, sizeof *setup->first_of_traffic);
     setup->names = json_array();
+    setup->streamed = xcalloc(1, sizeof *setup->streamed);
 }
 
 /* In this order: flows need the nodes of roles, injections and captures the flows. */
@@ -714,6 +738,7 @@ static int configure(const struct cell *cell, struct sim_setup *setup, struct er
             : 0;
     json_decref(roles);
     setup->config.flows = setup->flows;
+    setup->config.stream = setup->streamed->count ? &setup->streamed->stream : NULL;
     setup->config.storms = setup->storms;
     setup->config.storm_count = cell->scenario.storms.count;
     setup->config.link_states = setup->link_states;
@@ -754,5 +779,8 @@ void sim_setup_free(struct sim_setup *setup)
     free(setup->node_of_role);
     free(setup->first_of_traffic);
     json_decref(setup->names);
+    if (setup->streamed)
+        streamed_free(setup->streamed);
+    free(setup->streamed);
     memset(setup, 0, sizeof *setup);
 }
