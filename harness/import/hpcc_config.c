@@ -518,7 +518,8 @@ static int apply_all(struct apply *a, struct error *e)
     if (hpcc_config_put(a->config, a->lab, a->scenario, a->import->notes, e) != 0 || put_stop(a, e) != 0 ||
         put_control(a, e) != 0 || put_marking(a, e) != 0 || put_loss(a, e) != 0 || put_link_down(a, e) != 0)
         return -1;
-    put_alpha(a);
+    if (a->config->fork != hpcc_fork_conweave) /* whose thresholds are the same at all rates */
+        put_alpha(a);
     put_fork(a);
     if (number_of(a, ACK_HIGH_PRIO) || !uses_priority(a->import, ACK_QUEUE))
         hpcc_config_set(a->lab, "defaults.host.nic.ack_unpaused", json_true());

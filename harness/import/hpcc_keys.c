@@ -42,15 +42,10 @@ struct key {
     const char *fork;         /* whose key it is */
 };
 
-#define CODE               \
-    {                      \
-        "", "", "", "", "" \
-    }
-#define LAB(path)                                                                               \
-    {                                                                                           \
-        "lab.defaults." path, "lab.defaults." path, "lab.defaults." path, "lab.defaults." path, \
-            "lab.defaults." path                                                                \
-    }
+#define CODE .to = {"", "", "", "", ""}
+#define LAB(path)                                                                                  \
+    .to = {"lab.defaults." path, "lab.defaults." path, "lab.defaults." path, "lab.defaults." path, \
+           "lab.defaults." path}
 #define RP(name)       "scenario.settings.dcqcn.rp." name
 #define ON_DCQCN(path) .to = {[DCQCN] = (path)}
 #define ON_HPCC(name)  .to = {[HPCC] = "scenario.settings.hpcc." name}
@@ -75,12 +70,12 @@ static const struct key keys[] = {
     [ENABLE_QCN] = {"ENABLE_QCN", "ns3::QbbNetDevice::QcnEnabled", SWITCH, 0, 1, "1", CODE},
     [ENABLE_PFC] = {"ENABLE_PFC", "ns3::SwitchNode::PfcEnabled", SWITCH, 0, 1, "1", CODE},
     [PACKET_PAYLOAD_SIZE] = {"PACKET_PAYLOAD_SIZE", "ns3::RdmaHw::Mtu", COUNT, 1, 16384, "1000", LAB("host.nic.payload"), "B"},
-    [TOPOLOGY_FILE] = {"TOPOLOGY_FILE", NULL, FILE_PATH, .otherwise = "", .to = CODE},
-    [FLOW_FILE] = {"FLOW_FILE", NULL, FILE_PATH, .otherwise = "", .to = CODE},
-    [TRACE_FILE] = {"TRACE_FILE", NULL, FILE_PATH, .otherwise = "", .to = CODE},
+    [TOPOLOGY_FILE] = {"TOPOLOGY_FILE", NULL, FILE_PATH, .otherwise = "", CODE},
+    [FLOW_FILE] = {"FLOW_FILE", NULL, FILE_PATH, .otherwise = "", CODE},
+    [TRACE_FILE] = {"TRACE_FILE", NULL, FILE_PATH, .otherwise = "", CODE},
     [ENABLE_TRACE] = {"ENABLE_TRACE", NULL, SWITCH, 0, 1, "1", CODE},
-    [SIMULATOR_STOP_TIME] = {"SIMULATOR_STOP_TIME", NULL, SECONDS, .otherwise = "3.01", .to = CODE},
-    [FLOWGEN_STOP_TIME] = {"FLOWGEN_STOP_TIME", NULL, SECONDS, .otherwise = "2.5", .to = CODE, CONWEAVE},
+    [SIMULATOR_STOP_TIME] = {"SIMULATOR_STOP_TIME", NULL, SECONDS, .otherwise = "3.01", CODE},
+    [FLOWGEN_STOP_TIME] = {"FLOWGEN_STOP_TIME", NULL, SECONDS, .otherwise = "2.5", CODE, CONWEAVE},
     [EWMA_GAIN] = {"EWMA_GAIN", "ns3::MellanoxDcqcn::EwmaGain", SHARE, SHARE_ONE / 10000, SHARE_ONE,
                    .to = {[DCQCN] = "", [DCTCP] = "scenario.settings.dctcp.ewma_gain"}},
     [RATE_ON_FIRST_CNP] = {"RATE_ON_FIRST_CNP", "ns3::MellanoxDcqcn::RateOnFirstCnp", SHARE, 1, SHARE_ONE, "1", ON_DCQCN("")},
@@ -92,9 +87,9 @@ static const struct key keys[] = {
     [ACK_HIGH_PRIO] = {"ACK_HIGH_PRIO", NULL, SWITCH, 0, 1, "0", CODE},
     [ERROR_RATE_PER_LINK] = {"ERROR_RATE_PER_LINK", NULL, SHARE, 0, SHARE_ONE, "0", CODE},
     [LINK_DOWN] = {"LINK_DOWN", NULL, LINK, 0, INT64_C(86000000000), "0 0 0", CODE},
-    [KMIN_MAP] = {"KMIN_MAP", NULL, COUNT_MAP, 0, 4294967, .to = CODE},
-    [KMAX_MAP] = {"KMAX_MAP", NULL, COUNT_MAP, 1, 4294967, .to = CODE},
-    [PMAX_MAP] = {"PMAX_MAP", NULL, SHARE_MAP, 0, SHARE_ONE, .to = CODE},
+    [KMIN_MAP] = {"KMIN_MAP", NULL, COUNT_MAP, 0, 4294967, CODE},
+    [KMAX_MAP] = {"KMAX_MAP", NULL, COUNT_MAP, 1, 4294967, CODE},
+    [PMAX_MAP] = {"PMAX_MAP", NULL, SHARE_MAP, 0, SHARE_ONE, CODE},
     [NO_CC_NODE] = {"NO_CC_NODE", NULL, NODES, 0, UINT32_MAX, "0", CODE, HAWKEYE},
 
     /* ---- what their rows alone say of */
@@ -105,13 +100,13 @@ static const struct key keys[] = {
     {"FAST_RECOVERY_TIMES", "ns3::MellanoxDcqcn::FastRecoveryTimes", COUNT, 0, 31, "5", ON_DCQCN(RP("rpg_threshold"))},
     {"CLAMP_TARGET_RATE", "ns3::MellanoxDcqcn::ClampTargetRate", SWITCH, 0, 1, "0", ON_DCQCN(RP("clamp_tgt_rate"))},
     {"RATE_AI", "ns3::RdmaHw::RateAI", RATE, 0, MOST_RATE, NULL,
-     {[DCQCN] = RP("rpg_ai_rate"), [HPCC] = "scenario.settings.hpcc.rate_ai", [TIMELY] = "scenario.settings.timely.rate_ai"}},
+     .to = {[DCQCN] = RP("rpg_ai_rate"), [HPCC] = "scenario.settings.hpcc.rate_ai", [TIMELY] = "scenario.settings.timely.rate_ai"}},
     {"RATE_HAI", "ns3::RdmaHw::RateHAI", RATE, 0, MOST_RATE, NULL,
-     {[DCQCN] = RP("rpg_hai_rate"), [TIMELY] = "scenario.settings.timely.rate_hai"}},
+     .to = {[DCQCN] = RP("rpg_hai_rate"), [TIMELY] = "scenario.settings.timely.rate_hai"}},
     {"MIN_RATE", "ns3::RdmaHw::MinRate", RATE, 1000000, MOST_RATE, "100Mb/s",
-     {[DCQCN] = RP("rpg_min_rate"), [HPCC] = "scenario.settings.hpcc.min_rate", [TIMELY] = "scenario.settings.timely.min_rate",
+     .to = {[DCQCN] = RP("rpg_min_rate"), [HPCC] = "scenario.settings.hpcc.min_rate", [TIMELY] = "scenario.settings.timely.min_rate",
       [DCTCP] = "scenario.settings.dctcp.min_rate"}},
-    {"DCTCP_RATE_AI", "ns3::Dctcp::DctcpRateAI", RATE, 0, MOST_RATE, "1000Mb/s", {[DCTCP] = "scenario.settings.dctcp.rate_ai"}},
+    {"DCTCP_RATE_AI", "ns3::Dctcp::DctcpRateAI", RATE, 0, MOST_RATE, "1000Mb/s", .to = {[DCTCP] = "scenario.settings.dctcp.rate_ai"}},
     {"U_TARGET", "ns3::Hpcc::TargetUtil", SHARE, SHARE_ONE / 100, SHARE_ONE, "0.95", ON_HPCC("u_target")},
     {"MI_THRESH", "ns3::Hpcc::MiThresh", COUNT, 0, 1000000, "5", ON_HPCC("mi_thresh")},
     {"FAST_REACT", "ns3::Hpcc::FastReact", SWITCH, 0, 1, "1", ON_HPCC("fast_react")},
