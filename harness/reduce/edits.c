@@ -1,6 +1,7 @@
 #include "harness/reduce/edits.h"
 
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/document/nearest.h"
 #include "lib/text.h"
 #include "lib/words.h"
@@ -79,6 +80,13 @@ bool edit_is_kept(const char *path, const struct list_of *keep)
         free(below);
     }
     return kept;
+}
+
+bool edit_is_links_rate(const char *path)
+{
+    size_t length = strlen(path);
+    return paths_in_lab(path) && strstr(path, "link") && length > 5 &&
+           strcmp(path + length - 5, ".rate") == 0;
 }
 
 /* Is there something of this name? */

@@ -27,6 +27,9 @@ char *edit_path(const json_t *documents, const json_t *edit);
 json_t *edit_value(const json_t *documents, const json_t *edit);
 /* Does `keep` name the path, something in it, or what it is in? */
 bool edit_is_kept(const char *path, const struct list_of *keep);
+/* The rate of links of the lab: what it is made of. With the default it is another lab, and that an
+ * expectation passes there explains nothing. */
+bool edit_is_links_rate(const char *path);
 
 /* Does each of `keep` name something in the documents? */
 int edits_check_keep(const json_t *documents, const struct list_of *keep, struct error *e);

@@ -45,6 +45,18 @@ static json_t *differences_of(const json_t *documents)
     return all;
 }
 
+static bool tells_more_than_links(const json_t *differences)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)differences, path, value)
+    {
+        if (!edit_is_links_rate(path))
+            return true;
+    }
+    return false;
+}
+
 static void add_settings(struct text *words, const json_t *differences)
 {
     const char *path;
@@ -52,6 +64,8 @@ static void add_settings(struct text *words, const json_t *differences)
     size_t said = 0;
     json_object_foreach((json_t *)(uintptr_t)differences, path, value)
     {
+        if (edit_is_links_rate(path))
+            continue;
         char *shown = json_bare(value);
         if (said++ < KEYS_NAMED)
             text_add(words, "%s%s = %.60s", said > 1 ? ", " : "", path, shown ? shown : "?");
@@ -80,11 +94,12 @@ static char *sentence_of(const struct finding *f, const json_t *differences)
     const json_t *entry = tries_expectation(f->result);
     struct text words = {0};
     text_add(&words, "\"%s\" fails: %s", run_member(entry, "name"), run_member(entry, "reason"));
-    if (json_object_size(differences)) {
+    if (tells_more_than_links(differences)) {
         text_add(&words, ", with ");
         add_settings(&words, differences);
     } else {
-        text_add(&words, ", with all settings at their defaults");
+        text_add(&words, ", with all settings at their defaults%s",
+                 json_object_size(differences) ? ", but for the links' rate" : "");
     }
     text_add(&words, ".");
     if (json_object_size(f->healthy)) {

@@ -236,7 +236,7 @@ static json_t *paths_left(const struct reduction *r)
     json_array_foreach(edits, i, edit)
     {
         char *path = edit_path(r->documents, edit);
-        if (json_object_size(edit_value(r->documents, edit)) == 0)
+        if (json_object_size(edit_value(r->documents, edit)) == 0 && !edit_is_links_rate(path))
             json_array_append_new(paths, json_text(path));
         free(path);
     }

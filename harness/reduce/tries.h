@@ -29,8 +29,9 @@ struct tries {
     json_t *known;          /* what a scenario is -> whether it counts */
     json_t *asked;          /* the scenarios whose answer was used, */
     size_t count;           /* and how many these are */
+    size_t miscounted;      /* flows whose goodput few messages made at first, of the first run as well; */
     size_t idle;            /* flows that moved nothing at first, */
-    bool errors;            /* and whether any had errors; both of the first run */
+    bool errors;            /* and whether any had errors; of the first run */
     enum seen base;         /* what was seen of the first run */
     struct error why;       /* of the last one that was neither */
     char said[512];         /* the last words of a run on standard error */

@@ -108,6 +108,18 @@ check "and it is as it was" [ "$before" = "$(ls -R sweep)" ]
 check_exit 0 "is reduced by its first run that fails" harness reduce sweep/pauses/latest --seeds 1 --out sweep --quiet
 check "which is named" [ "$(basename "$(found sweep/pauses-reduced/latest .from)")" = 02 ]
 
+# ---- a rate is one of many messages: the phase is not halved until one more or less decides, and links as they are explain nothing
+cat >shared.json <<'END'
+{"schema": 1, "name": "shared", "lab": "star.json", "roles": ["h[0-2]"], "phases": {"warmup": "1ms", "measure": "4ms"}, "settings": {"mtu": 4200, "pfc": [3]},
+ "flows": [{"name": "side-{}", "from": "h[0-1]", "to": "h2", "message": "64KiB", "depth": 4, "priority": 3}],
+ "expect": [{"name": "most of the line", "check": "sum(flows.side-0.goodput_bps) > 14Gb/s"}]}
+END
+harness run shared.json --no-report --quiet >log 2>&1
+check_exit 0 "a rate is reduced" harness reduce results/shared/latest --expect "most of the line" --jobs 2
+one=$(readlink -f results/shared-reduced/latest)
+check "what is left completes messages enough for one" jq -e '.flows | length == 2 and all(.messages >= 20)' "$one/result/01/result.json"
+check "the links' rate is not what makes it fail" bash -c '! grep -qE "with lab[.]defaults[.]link[.]rate|default of lab[.]defaults[.]link[.]rate" out'
+
 # ---- what is refused
 refused() { # what, words, argument...
     local what=$1 words=$2
