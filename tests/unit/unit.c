@@ -41,19 +41,25 @@ static const struct unit_entry *find(const char *name)
     return NULL;
 }
 
+#define TESTS_FAILED 101 /* exit code of a group whose tests say which */
+
 static int run(const struct unit_entry *entry)
 {
     int status = 0;
+    printf("# %s\n", entry->name);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        exit(entry->run() != 0);
+        exit(entry->run() != 0 ? TESTS_FAILED : 0);
     if (child < 0 || waitpid(child, &status, 0) < 0) {
         perror(entry->name);
         return 1;
     }
     if (WIFSIGNALED(status))
-        fprintf(stderr, "%s ended by signal %d\n", entry->name, WTERMSIG(status));
+        printf("not ok 0 - %s ended by signal %d\n", entry->name, WTERMSIG(status));
+    else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != TESTS_FAILED)
+        printf("not ok 0 - %s ended with exit code %d\n", entry->name,
+               WEXITSTATUS(status)); /* a sanitizer's */
     return status != 0;
 }
 
