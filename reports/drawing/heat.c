@@ -69,6 +69,7 @@ static size_t count_characters(const char *words)
 
 struct range {
     double low, high;
+    bool flat; /* all numbers read the same: then they have one colour */
     bool logarithmic;
     bool intervals; /* one of the values has one */
     size_t longest; /* characters of a number */
@@ -111,15 +112,21 @@ static struct range range_of(const struct heat *heat)
         size_t length = count_characters(number);
         range.longest = length > range.longest ? length : range.longest;
     }
+    char low[32], high[32];
+    short_number(range.low, low, sizeof low);
+    short_number(range.high, high, sizeof high);
+    range.flat = !(range.high > range.low) || strcmp(low, high) == 0;
     range.logarithmic = range.low > 0 && range.high >= 100 * range.low;
     return range;
 }
 
+#define FLAT_SHARE 0.3
+
 /* From 0 to 1. */
 static double share_of(const struct range *range, double value)
 {
-    if (!(range->high > range->low))
-        return 0.3;
+    if (range->flat)
+        return FLAT_SHARE;
     if (range->logarithmic)
         return log(value / range->low) / log(range->high / range->low);
     return (value - range->low) / (range->high - range->low);
@@ -330,14 +337,15 @@ static void draw_colours(const struct heat *heat, const struct layout *at, const
            step = (double)SCALE_WIDTH / SCALE_STEPS;
     for (int i = 0; i < SCALE_STEPS; i++) {
         char fill[8];
-        snprintf(fill, sizeof fill, "#%06x", colour_of((i + 0.5) / SCALE_STEPS));
+        snprintf(fill, sizeof fill, "#%06x", colour_of(range->flat ? FLAT_SHARE : (i + 0.5) / SCALE_STEPS));
         svg_rectangle(out, at->left + i * step, top, step + 0.3, SCALE_HEIGHT, fill, NULL);
     }
     short_number(range->low, low, sizeof low);
     short_number(range->high, high, sizeof high);
     char *most = xasprintf("%s%s%s%s", high, *heat->unit ? " " : "", heat->unit,
                            range->logarithmic ? ", logarithmic" : "");
-    draw_label(out, low, at->left - 6, middle, SVG_RIGHT, false, 12);
+    if (!range->flat)
+        draw_label(out, low, at->left - 6, middle, SVG_RIGHT, false, 12);
     draw_label(out, most, at->left + SCALE_WIDTH + 6, middle, SVG_LEFT, false, 12);
     free(most);
     if (heat->origin)

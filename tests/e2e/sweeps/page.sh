@@ -147,6 +147,17 @@ check_says "the page says how curves over time are drawn" "harness report .*/01<
 check "... and has none" test -z "$(ls "$two"/report/*throughput* 2>/dev/null)"
 check "the table of cells has a row for each" test "$(sed -n '/<h2 id=cells>/,/<\/table>/p' "$page" | grep -c '<tr><td')" = 20
 
+# ---- numbers that read the same have one colour, and a scale with two ends is between two
+cat >alike.json <<'END'
+{ "schema": 1, "name": "alike", "roles": ["h[0-1]"], "phases": { "measure": "10ms" }, "flows": [ { "name": "f", "from": "h0", "to": "h1", "message": "4KiB", "rate": "3Gb/s" } ],
+  "sweep": { "flows.f.rate": ["3Gb/s", "3.001Gb/s", "3.002Gb/s"], "flows.f.depth": [64, 65, 66, 67, 68, 69] },
+  "expect": [ { "name": "data moves", "check": "sum(flows.f.bytes) > 0" } ] }
+END
+check_exit 0 "a sweep of rates that are nearly the same" "$H" run alike.json --lab "$LAB" --out . --quiet
+alike=$(echo alike/latest/report/*-goodput-of-all-flows.svg)
+check "its map has one number, $(grep -oE '>[0-9.]+ Gb/s<' $alike), and no other end of the scale" test "$(grep -c '>3[.]00<' $alike)" = 18
+check "... and one colour" test "$(grep -oE 'fill="#[0-9a-f]{6}" stroke="#ffffff"' $alike | sort -u | wc -l)" = 1
+
 # ---- one choice, repeated: intervals; numbers as they were written
 sweep one '{"settings_of.s0.ecn_threshold.pmax": [0.1, 0.2, 0.3]}' --repeat 3
 one=$(readlink -f one/latest)
