@@ -39,6 +39,7 @@ struct side {
     char *sweep;
     json_t *repeated;
     char *repeated_key;
+    json_t *judged; /* what its sweep judged over cells */
 };
 
 /* The runs of a cell of one side. */
@@ -197,6 +198,7 @@ static int open_sweep(struct side *side, struct comparison *c, const json_t *ind
     int result = 0;
     take_head(side, index, verdict_of(run_member(index, "verdict")));
     json_object_set(side->head, "scenario", json_object_get(index, "scenario"));
+    side->judged = json_incref(json_object_get(index, "repeated"));
     if (*left_out)
         note_lack(c, "%s: %s", side->word, left_out);
     else if (!json_is_true(json_object_get(index, "complete")))
@@ -259,6 +261,7 @@ static void look_for_repetitions(struct side *side)
                             : NULL;
         side->repeated = repetitions_of(index, slash + 1, &side->repeated_key);
         side->sweep = side->repeated ? xstrdup(path) : NULL;
+        side->judged = json_incref(json_object_get(index, "repeated"));
         json_decref(index);
     }
     folder_close(&above);
@@ -325,6 +328,7 @@ static void side_close(struct side *side)
     json_decref(side->cells);
     json_decref(side->head);
     json_decref(side->repeated);
+    json_decref(side->judged);
     free(side->repeated_key);
     free(side->sweep);
 }
@@ -380,6 +384,10 @@ static int gather_run(struct comparison *c, const struct side *side, const char 
         run_free(&run);
         return 0;
     }
+    if (*name)
+        run_note_judged(&run, side->folder, side->judged, name);
+    else
+        run_look_for_sweep(&run);
     g->verdict = run_verdict(&run) > g->verdict ? run_verdict(&run) : g->verdict;
     if (!is_usable(c, side, &run, name)) {
         run_free(&run);

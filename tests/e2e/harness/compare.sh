@@ -30,6 +30,12 @@ runs again --set 'sweep={}'
 runs host --set 'sweep={}' --set 'flows.*.memory=host'
 G=$(jq '[.flows[].goodput_bps] | add' gpu/result.json) H_BPS=$(jq '[.flows[].goodput_bps] | add' host/result.json)
 
+# ---- what the end of a sweep judged of a run is in its head and below
+runs beside --set 'sweep={"flows.*.memory": ["host", "gpu"]}' --set 'expect=[{"name": "as with host memory", "when": {"flows.*.memory": "gpu"}, "against": {"flows.*.memory": "host"}, "check": "sum(flows.*.goodput_bps) > 0.999 * other(sum(flows.*.goodput_bps))"}]'
+compare 0 "two cells, of which one failed beside the other" beside/01 beside/02
+says "it failed" '^     simulated, failed, '
+says "and does below" '^expectations.*: skipped in OLD, failed in NEW$'
+
 # ---- what differs
 compare 0 "the same again" gpu again
 says "settings are the same" '^settings: the same$'
