@@ -849,7 +849,7 @@ static json_t *plain_cell(const void *context, const json_t *choice)
 }
 
 int plan_admits(const struct plan *plan, const struct choice_conditions *of_caller, const json_t *choice,
-                struct error *e)
+                cell_check *check, void *context, struct error *e)
 {
     struct choice_conditions conditions = *of_caller;
     struct cell cell;
@@ -862,8 +862,9 @@ int plan_admits(const struct plan *plan, const struct choice_conditions *of_call
         return admitted;
     if (cell_make(&plan->from, json_copy((json_t *)(uintptr_t)choice), &plan->first, &cell, e) != 0)
         return 0;
+    admitted = !check || check(context, &cell, e) == 0;
     cell_free(&cell);
-    return 1;
+    return admitted;
 }
 
 /* The values at a path of the choice before and after the lab's "scaled"; new references. */

@@ -71,11 +71,13 @@ const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e)
 /* `cell` may be NULL. */
 void plan_release(const struct plan *plan, const struct cell *cell);
 
+/* Can it be run? 0; -1 with the reason. */
+typedef int cell_check(void *context, const struct cell *cell, struct error *e);
 /* Can a cell be made of another choice (path -> value), which is not of the sweep? `of_caller`: `of`,
- * `except`, `only` and `seen`, which it also has to meet. 1; 0 with the reason; -1: a condition cannot be
- * read. */
+ * `except`, `only` and `seen`, which it also has to meet; `check`: as well, unless NULL. 1; 0 with the
+ * reason; -1: a condition cannot be read. */
 int plan_admits(const struct plan *plan, const struct choice_conditions *of_caller, const json_t *choice,
-                struct error *e);
+                cell_check *check, void *context, struct error *e);
 /* Does the lab's "scaled" put other values in the place of these? */
 bool plan_replaces(const struct plan *plan, const json_t *choice);
 

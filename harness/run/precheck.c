@@ -78,6 +78,13 @@ static int precheck_cell(const struct cell *cell, struct decisions *decisions, s
     return 0;
 }
 
+int precheck_alone(const struct cell *cell, uint64_t seed, struct error *e)
+{
+    struct decisions none = {0};
+    struct precheck found = {.seed = seed, .threads = 1};
+    return precheck_cell(cell, &none, &found, e);
+}
+
 int precheck_plan(const struct plan *plan, struct precheck *found, struct error *e)
 {
     struct decidable decidable;

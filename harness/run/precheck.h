@@ -24,6 +24,9 @@ struct precheck {
  * decided (decidable.h), in another conditions must name keys. The error message begins with a file. */
 int precheck_plan(const struct plan *plan, struct precheck *found, struct error *e);
 
+/* The same of one cell; what it can decide is not asked. */
+int precheck_alone(const struct cell *cell, uint64_t seed, struct error *e);
+
 /* What the cell's expectations and published figures read is kept of roles that are not listed. */
 void precheck_keep_columns(const struct cell *cell, struct recorder *recorder);
 

@@ -147,6 +147,10 @@ json_t *answer_make(const struct answer_of *of)
         json_object_set_new(document, "stopped_early", json_integer((json_int_t)early));
     if (of->lost)
         json_object_set_new(document, "not_run", json_integer((json_int_t)of->lost));
+    if (of->refused) {
+        json_object_set_new(document, "refused", json_integer((json_int_t)of->refused));
+        json_object_set_new(document, "refusal", json_text(of->refusal));
+    }
     json_object_set_new(document, "scenario_file", json_text(study->plan.scenario_path));
     json_object_set_new(document, "lab_file", json_text(study->plan.lab_path));
     json_object_set_new(document, "parameters", parameters_json(study));
@@ -303,6 +307,10 @@ void answer_print_runs(const json_t *document)
     if (json_integer_value(json_object_get(document, "not_run")))
         print_out_line("%lld of the runs did not run, nor when they were made once more",
                        (long long)json_integer_value(json_object_get(document, "not_run")));
+    if (json_integer_value(json_object_get(document, "refused")))
+        print_out_line("%lld proposals were not tried, as the lab cannot run them: %s",
+                       (long long)json_integer_value(json_object_get(document, "refused")),
+                       run_member(document, "refusal"));
 }
 
 void answer_print(const json_t *document, const char *folder)

@@ -11,7 +11,9 @@ struct answer_of {
     const char *folder;
     int64_t seed;
     size_t rounds, runs, seeds;
-    size_t lost; /* of the runs, those that did not run */
+    size_t lost;         /* of the runs, those that did not run */
+    size_t refused;      /* proposals that the lab cannot run, */
+    const char *refusal; /* and why not, of the first */
     const struct trial *trials;
     size_t trial_count;
     bool complete;
@@ -30,7 +32,7 @@ void best_free(struct best *best);
 /* A new reference. */
 json_t *answer_make(const struct answer_of *of);
 void answer_print(const json_t *document, const char *folder);
-/* How many of the runs have no figures, and why. */
+/* How many runs have no figures, and how many proposals did not run. */
 void answer_print_runs(const json_t *document);
 /* A line after a round. */
 void answer_print_progress(const struct study *study, const struct candidates *all, size_t rounds,

@@ -24,7 +24,8 @@ struct document_entry {
 struct document {
     int64_t schema, seed, rounds, runs, candidates, feasible, with_all_seeds, seeds;
     char *program, *version, *build, *scenario, *title, *lab, *note, *scenario_file, *lab_file, *find, *why;
-    int64_t stopped_early, not_run;
+    int64_t stopped_early, not_run, refused;
+    char *refusal;
     int simulated, complete, strategy;
     json_t *parameters, *absent, *trials, *importance, *use, *findings;
     struct list_of objectives, known, front, tried, unexplored;
@@ -104,6 +105,9 @@ static const struct field fields[] = {
              "have no figures."},
     {"not_run", FIELD_INTEGER, AT(not_run), COUNT,
      .help = "Of the runs, those that did not run, nor when they were made once more."},
+    {"refused", FIELD_INTEGER, AT(refused), .min = 0, .max = INT64_MAX,
+     .help = "Proposals that were not tried, as the lab cannot run them,"},
+    {"refusal", FIELD_STRING, AT(refusal), .form = &form_any, .help = "and why not the first of them."},
     {"parameters", FIELD_JSON, AT(parameters), .help = "What was varied: path, over, as_written."},
     {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table,
      .required = true, .help = "What was wanted."},

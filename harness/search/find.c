@@ -160,10 +160,11 @@ static size_t first_found(void *context, const bool *const *kept, size_t sets)
 {
     struct featuring *of = context;
     struct error ignored;
+    bool by_lab;
     for (size_t i = 0; i < sets; i++) {
         json_t *part = part_of(of->f, of->of->choice, kept[i]);
         struct candidate *c = known_part(of->f, part);
-        if (!c && json_object_size(part) && study_admits(of->f->study, part, &ignored) != 1) {
+        if (!c && json_object_size(part) && study_can_run(of->f->study, part, &by_lab, &ignored) != 1) {
             json_decref(part);
             continue;
         }

@@ -222,8 +222,7 @@ static bool is_known(const struct study *study, const char *name)
 
 static int try_known(const struct study *study, const struct known_settings *known, struct error *e)
 {
-    const struct choice_conditions none = {.of = "baselines"};
-    return plan_admits(&study->plan, &none, known->values, e) == 1 ? 0 : -1;
+    return study_can_run_known(study, "baselines", known->values, e) == 1 ? 0 : -1;
 }
 
 /* Take it into the table, or say why it is not there. */

@@ -52,6 +52,8 @@ struct search {
     size_t seeds;         /* of a candidate: 1 where they change nothing */
     struct finder finder; /* with "find" */
     const char *ended;    /* why no more is tried; NULL: it has not ended */
+    size_t refused;       /* proposals that the lab cannot run */
+    struct error refusal; /* the first one's */
 };
 
 /* ---- budget */
@@ -213,6 +215,19 @@ static void list_tries(const struct search *s, struct tried *items, struct tries
 #define ASKED_MOST 1000 /* proposals that cannot be run, one after another */
 #define ASKED_OWN  8    /* of these by the strategy; the others are by chance */
 
+/* Is it new, and can it be run? */
+static bool is_candidate(struct search *s, const json_t *choice, struct error *e)
+{
+    bool by_lab;
+    if (candidates_have(&s->all, choice) || finder_explains(&s->finder, choice))
+        return false;
+    if (study_can_run(&s->study, choice, &by_lab, e) == 1)
+        return true;
+    if (by_lab && s->refused++ == 0)
+        s->refusal = *e;
+    return false;
+}
+
 /* Another candidate that can be run and was not tried, or NULL: there is none, or `e` says why none fits. */
 static struct candidate *propose(struct search *s, const struct tries *tries, const double *const *beside,
                                  size_t proposed, struct error *e)
@@ -225,8 +240,7 @@ static struct candidate *propose(struct search *s, const struct tries *tries, co
         (own ? s->strategy : &strategy_random)
             ->propose(own ? s->state : s->chance, tries, beside, proposed, places);
         json_t *choice = study_choice(&s->study, places);
-        if (!candidates_have(&s->all, choice) && !finder_explains(&s->finder, choice) &&
-            study_admits(&s->study, choice, e) == 1) {
+        if (is_candidate(s, choice, e)) {
             c = candidates_add(&s->all, choice, NULL);
             c->places = places;
             c->round = s->rounds;
@@ -398,12 +412,28 @@ static int run_proposals(struct search *s)
 
 #define NEW_SEEDS 1000 /* from the first seed of the search on */
 
+/* Other traffic with the winner's values, of which each alone can be run. */
+static bool can_try_on(struct search *s, const char *on, const json_t *besides,
+                       const struct candidate *winner)
+{
+    struct error e;
+    json_t *all = json_copy((json_t *)(uintptr_t)besides);
+    json_object_update(all, winner->choice);
+    bool can = study_can_run_known(&s->study, "other", all, &e) == 1;
+    if (!can)
+        json_put(s->study.absent, on, json_textf("with the winner: %s", e.text));
+    json_decref(all);
+    return can;
+}
+
 static int run_trial(struct search *s, const char *on, const json_t *besides, const struct candidate *winner)
 {
     struct trial *trial = &s->trials[s->trial_count];
     const struct candidate *of[] = {s->all.items[0], winner};
     struct candidate *made[2];
     int status = EXIT_DONE;
+    if (besides && !can_try_on(s, on, besides, winner))
+        return EXIT_DONE;
     for (int i = 0; status == EXIT_DONE && i < 2; i++) {
         char *name = xasprintf("again-%zu-%s", s->trial_count + 1, i ? "winner" : "as-written");
         made[i] =
@@ -491,6 +521,8 @@ static json_t *answer_so_far(const struct search *s, bool complete)
                                      .rounds = s->rounds,
                                      .runs = s->runs,
                                      .lost = s->lost,
+                                     .refused = s->refused,
+                                     .refusal = s->refusal.text,
                                      .trials = s->trials,
                                      .trial_count = s->trial_count,
                                      .seeds = s->seeds,

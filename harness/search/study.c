@@ -1,5 +1,6 @@
 #include "harness/search/study.h"
 
+#include "harness/run/precheck.h"
 #include "harness/search/find.h"
 
 #include "lib/document/json_text.h"
@@ -221,9 +222,8 @@ static int open_known(const json_t *written, const char *key, struct known_setti
 static int check_known(const struct study *study, const struct known_settings *known, size_t count,
                        const char *key, struct error *e)
 {
-    const struct choice_conditions none = {.of = key};
     for (size_t i = 0; i < count; i++)
-        if (known[i].values && plan_admits(&study->plan, &none, known[i].values, e) != 1)
+        if (known[i].values && study_can_run_known(study, key, known[i].values, e) != 1)
             return error_prefix(e, "%s.%.60s", key, known[i].name);
     return 0;
 }
@@ -258,13 +258,46 @@ json_t *study_choice(const struct study *study, const double *places)
     return choice;
 }
 
-int study_admits(const struct study *study, const json_t *choice, struct error *e)
+static int admits(const struct study *study, const json_t *choice, cell_check *check, void *context,
+                  struct error *e)
 {
     struct choice_conditions conditions = {
         .of = "search", .except = study->search->except, .only = study->search->only, .seen = json_object()};
-    int admitted = plan_admits(&study->plan, &conditions, choice, e);
+    int admitted = plan_admits(&study->plan, &conditions, choice, check, context, e);
     json_decref(conditions.seen);
     return admitted;
+}
+
+int study_admits(const struct study *study, const json_t *choice, struct error *e)
+{
+    return admits(study, choice, NULL, NULL, e);
+}
+
+struct lab_asked {
+    const struct study *study;
+    bool refuses;
+};
+
+static int ask_lab(void *context, const struct cell *cell, struct error *e)
+{
+    struct lab_asked *asked = context;
+    asked->refuses = precheck_alone(cell, asked->study->plan.from.seed, e) != 0;
+    return asked->refuses ? -1 : 0;
+}
+
+int study_can_run(const struct study *study, const json_t *choice, bool *by_lab, struct error *e)
+{
+    struct lab_asked asked = {.study = study};
+    int admitted = admits(study, choice, ask_lab, &asked, e);
+    *by_lab = asked.refuses;
+    return admitted;
+}
+
+int study_can_run_known(const struct study *study, const char *of, const json_t *values, struct error *e)
+{
+    const struct choice_conditions none = {.of = of};
+    struct lab_asked asked = {.study = study};
+    return plan_admits(&study->plan, &none, values, ask_lab, &asked, e);
 }
 
 /* Both ends and the middle of all ranges: do the paths lead to something, and can the conditions be read? */
@@ -279,7 +312,7 @@ static int check_choices(const struct study *study, struct error *e)
         for (size_t i = 0; i < study->parameter_count; i++)
             places[i] = tried[k];
         json_t *choice = study_choice(study, places);
-        admitted = plan_admits(&study->plan, &conditions, choice, e);
+        admitted = plan_admits(&study->plan, &conditions, choice, NULL, NULL, e);
         if (admitted < 0)
             result = -1;
         json_decref(choice);
@@ -296,6 +329,7 @@ static int check_choices(const struct study *study, struct error *e)
 static int check_any(const struct study *study, struct error *e)
 {
     struct random random;
+    bool by_lab;
     int admitted = 0;
     random_seed(&random, 1);
     for (int k = 0; admitted == 0 && k < DRAWN_MOST; k++) {
@@ -303,7 +337,7 @@ static int check_any(const struct study *study, struct error *e)
         for (size_t i = 0; i < study->parameter_count; i++)
             places[i] = random_unit(&random);
         json_t *choice = study_choice(study, places);
-        admitted = study_admits(study, choice, e);
+        admitted = study_can_run(study, choice, &by_lab, e);
         json_decref(choice);
     }
     return admitted == 1 ? 0
@@ -323,7 +357,7 @@ static int check_paths(const struct study *study, struct error *e)
             json_t *choice = json_object();
             json_object_set_new(choice, p->path, value_range_at(&p->range, k / 8.0 + 0.06, 0));
             replaced = replaced || plan_replaces(&study->plan, choice);
-            fits = fits || plan_admits(&study->plan, &none, choice, e) == 1;
+            fits = fits || plan_admits(&study->plan, &none, choice, NULL, NULL, e) == 1;
             json_decref(choice);
         }
         if (replaced)

@@ -53,8 +53,12 @@ void study_close(struct study *study);
 
 /* The values at these places, one for each parameter, in [0, 1): path -> value. A new reference. */
 json_t *study_choice(const struct study *study, const double *places);
-/* Can they be run? 1; 0 with the reason; -1: a condition cannot be read. */
+/* Are they a valid scenario? 1; 0 with the reason; -1: a condition cannot be read. */
 int study_admits(const struct study *study, const json_t *choice, struct error *e);
+/* The same, and can the lab run it? *by_lab: it is valid, and the lab cannot. */
+int study_can_run(const struct study *study, const json_t *choice, bool *by_lab, struct error *e);
+/* Can the lab run known settings, or traffic? As study_admits, without conditions. */
+int study_can_run_known(const struct study *study, const char *of, const json_t *values, struct error *e);
 /* The places of the parameters' values in the scenario with these settings put in; false: one is not in its
  * range, or differs between the places that its path leads to. */
 bool study_places(const struct study *study, const struct known_settings *settings, double *places);

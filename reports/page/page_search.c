@@ -222,6 +222,12 @@ static void add_heading(const json_t *d, struct text *out)
         text_add(out,
                  "<div class=notice>%lld of the runs did not run, nor when they were made once more.</div>\n",
                  count_of(d, "not_run"));
+    if (count_of(d, "refused")) {
+        text_add(out, "<div class=notice>%lld proposals were not tried, as the lab cannot run them: ",
+                 count_of(d, "refused"));
+        html_escaped(out, run_member(d, "refusal"));
+        text_add(out, "</div>\n");
+    }
     if (*run_member(d, "note")) {
         text_add(out, "<div class=notice>");
         html_escaped(out, run_member(d, "note"));

@@ -40,6 +40,18 @@ check "says so of its best" [ "$(jq '[.front[].warnings | length] | max > 0' war
 check_says "in the terminal" '^ +warning: flow.* goodput ' out
 check_says "and on the page" '<li>best 1: flow.* goodput ' warned/rates/latest/index.html
 
+# ---- values that make a valid scenario, which the lab cannot run: not the first one of a round, nor any
+jq '.flows[1] += {mode: "latency", op: "write"} | .search += {over: {"flows.a.rate": .search.over["flows.a.rate"], "flows.b.op": ["write", "send", "read"]}, runs: 30,
+    objectives: [{name: "b", min: "max(flows.b.latency_mean_ns)"}], strategy: "random"}' rates.json >reads.json
+check_exit 0 "a search of which the lab cannot run one value" harness search reads.json --out reads
+check_says "counts it, with why" '^[0-9]+ proposals were not tried, as the lab cannot run them: flow b: the simulator measures latency of writes and sends, not of reads' out
+check_says "on the page" 'proposals were not tried, as the lab cannot run them: flow b: ' reads/rates/latest/index.html
+check "and tries all others" [ "$(jq -c '[.complete, .runs, .refused > 0, ([.tried[].values["flows.b.op"]] | unique)]' reads/rates/latest/search.json)" = '[true,30,true,["send","write"]]' ]
+jq '.search.baselines = {reads: {"flows.b.op": "read"}}' reads.json >bad.json
+check_exit 2 "a known setting that the lab cannot run" harness search bad.json --out bad
+check_says "is refused" 'baselines.reads: .*not of reads' err
+check "before anything runs" [ ! -e bad ]
+
 # ---- an answer that is known: all of the link that a leaves, and a at its least
 check_exit 0 "a search ends" harness search rates.json --jobs 1
 cp out told
