@@ -264,7 +264,7 @@ const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow)
 void sim_flow_latency_clear(struct sim *sim, size_t flow)
 {
     if (sim->flows[flow].latency)
-        histogram_clear(sim->flows[flow].latency);
+        histogram_empty(sim->flows[flow].latency);
 }
 
 size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses)

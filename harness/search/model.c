@@ -37,6 +37,8 @@ struct model {
     size_t *parts;
     struct gaussian learned;  /* lengths and noise */
     size_t learned_at;        /* by so many tries; 0: not yet */
+    struct gaussian fitted;   /* of one objective: of all tries of the round, by those lengths */
+    size_t fitted_at;         /* with so many tries; 0: not yet */
     struct vector best, span; /* of each objective in this round: the best value, how much worse most are */
     size_t measured_at;       /* by so many tries */
     struct turn *turns;
@@ -76,6 +78,8 @@ static void end_model(void *state)
     strategy_latin_hypercube.end(m->first);
     if (m->learned_at)
         gaussian_free(&m->learned);
+    if (m->fitted_at)
+        gaussian_free(&m->fitted);
     free(m->ordered);
     free(m->parts);
     free(m->turns);
@@ -270,6 +274,14 @@ static void vary_best(struct model *m, const struct points *points, double *plac
     places[turn.parameter] = turn.place;
 }
 
+static void keep_fit(struct gaussian *kept, size_t *kept_at, struct gaussian g, size_t tries)
+{
+    if (*kept_at && kept->factor != g.factor)
+        gaussian_free(kept);
+    *kept = g;
+    *kept_at = tries;
+}
+
 /* false: nothing can be said yet. */
 static bool propose_by_model(struct model *m, const struct tries *tries, const double *const *beside,
                              size_t proposed, double *places)
@@ -291,8 +303,11 @@ static bool propose_by_model(struct model *m, const struct tries *tries, const d
         return true;
     }
     const struct gaussian *like = has_learned(m, tries->count) ? &m->learned : NULL;
-    bool fitted = gaussian_fit(&g, m->parameters, m->ordered, m->parts, points.places, points.values,
-                               points.count, like) == 0;
+    bool alone = tries->study->objective_count == 1, kept = alone && m->fitted_at == tries->count;
+    if (kept)
+        g = m->fitted;
+    bool fitted = kept || gaussian_fit(&g, m->parameters, m->ordered, m->parts, points.places, points.values,
+                                       points.count, like) == 0;
     if (fitted && proposed) {
         believe(&g, beside, proposed, &points);
         if (gaussian_fit(&more, m->parameters, m->ordered, m->parts, points.places, points.values,
@@ -305,14 +320,12 @@ static bool propose_by_model(struct model *m, const struct tries *tries, const d
     } else if (fitted) {
         maximise(m, &g, &points, tries->count, places);
     }
-    if (fitted && !like) {
-        if (m->learned_at)
-            gaussian_free(&m->learned);
-        m->learned = g;
-        m->learned_at = tries->count;
-    } else if (fitted) {
+    if (fitted && !like)
+        keep_fit(&m->learned, &m->learned_at, g, tries->count);
+    else if (fitted && alone)
+        keep_fit(&m->fitted, &m->fitted_at, g, tries->count);
+    else if (fitted)
         gaussian_free(&g);
-    }
     free(points.places);
     free(points.values);
     free(values);

@@ -1,6 +1,7 @@
 #include "lib/statistics/histogram.h"
 
 #include "lib/document/json_text.h"
+#include <stddef.h>
 #include <string.h>
 
 #define SUB_BUCKETS (1 << HISTOGRAM_SUB_BITS)
@@ -32,6 +33,13 @@ void histogram_clear(struct histogram *h)
     memset(h, 0, sizeof *h);
 }
 
+void histogram_empty(struct histogram *h)
+{
+    size_t first = bucket_of(h->min), end = bucket_of(h->max) + 1;
+    memset(&h->buckets[first], 0, (end - first) * sizeof h->buckets[0]);
+    memset(h, 0, offsetof(struct histogram, buckets));
+}
+
 void histogram_add(struct histogram *h, int64_t value)
 {
     if (h->count == 0 || value < h->min)
@@ -53,7 +61,7 @@ void histogram_merge(struct histogram *into, const struct histogram *from)
         into->max = from->max;
     into->count += from->count;
     into->sum += from->sum;
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+    for (size_t i = bucket_of(from->min); i <= bucket_of(from->max); i++)
         into->buckets[i] += from->buckets[i];
 }
 
@@ -63,7 +71,7 @@ int64_t histogram_quantile(const struct histogram *h, double q)
         return 0;
     double wanted = q * (double)h->count;
     uint64_t seen = 0;
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+    for (size_t i = bucket_of(h->min); i < HISTOGRAM_BUCKETS; i++) {
         seen += h->buckets[i];
         if (seen && (double)seen >= wanted) {
             int64_t edge = upper_edge(i);

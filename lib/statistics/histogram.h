@@ -17,6 +17,8 @@ struct histogram {
 };
 
 void histogram_clear(struct histogram *h);
+/* The same of one that is in use: only what has values is written. */
+void histogram_empty(struct histogram *h);
 void histogram_add(struct histogram *h, int64_t value);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 /* The value below which the fraction q (0..1) lies: the upper edge of its bucket, no more than max; 0 when
