@@ -18,6 +18,7 @@
 /* A run is one of these. */
 enum standing {
     STANDS_WHOLE,
+    STANDS_EARLY,   /* a search ended it as soon as a constraint was broken: it has failed */
     STANDS_BROKEN,  /* its result says that it did not come to its end, or its files are not those of its
                        result */
     STANDS_RUNNING, /* in a task that runs, by Slurm's word */
@@ -28,7 +29,7 @@ enum standing {
 #define STANDINGS (STANDS_MISSING + 1)
 
 static const char *const standing_keys[STANDINGS] = {
-    "whole", "broken", "in_running_tasks", "in_waiting_tasks", "pending", "missing"};
+    "whole", "stopped_early", "broken", "in_running_tasks", "in_waiting_tasks", "pending", "missing"};
 
 struct status {
     struct sweep sweep;
@@ -59,11 +60,12 @@ static int status_look_at_runs(struct status *st, struct error *e)
         free(folder);
         if (whole < 0)
             return -1;
-        st->standing[run] = whole                                  ? STANDS_WHOLE
+        bool early = outcome.ending == ENDING_EARLY;
+        st->standing[run] = whole                                  ? early ? STANDS_EARLY : STANDS_WHOLE
                             : outcome.ending != ENDING_NOT_STARTED ? STANDS_BROKEN
                             : st->holder                           ? STANDS_HERE
                                                                    : STANDS_MISSING;
-        st->own[run] = whole > 0 ? (unsigned char)outcome.verdict : VERDICT_NONE;
+        st->own[run] = whole > 0 && !early ? (unsigned char)outcome.verdict : VERDICT_NONE;
     }
     return 0;
 }
@@ -122,6 +124,11 @@ static void status_look_at_jobs(struct status *st)
 
 /* ---- showing it */
 
+static bool have_all_ended(const struct status *st)
+{
+    return st->with[STANDS_WHOLE] + st->with[STANDS_EARLY] == sweep_run_count(&st->sweep);
+}
+
 static void print_count(size_t count, const char *what)
 {
     if (count)
@@ -153,7 +160,7 @@ static void print_judged(const struct status *st)
 {
     size_t i, j;
     const json_t *cell, *item;
-    if (sweep_has_index(&st->sweep) && st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep))
+    if (sweep_has_index(&st->sweep) && have_all_ended(st))
         print_out("the sweep: %s\n",
                   st->verdict ? verdict_names[st->verdict] : "not judged as a whole: it has no index.json");
     json_array_foreach(st->verdict ? st->judged : NULL, i, cell)
@@ -183,6 +190,7 @@ static void print_status(const struct status *st)
     print_out_line("%s: %s, %zu %s", s->folder, s->plan.first.scenario.name, sweep_run_count(s),
                    THINGS(sweep_run_count(s), "run"));
     print_whole(st);
+    print_count(st->with[STANDS_EARLY], "stopped early, and failed: they broke a constraint of the search");
     print_count(st->with[STANDS_BROKEN],
                 "broken: they did not come to their end, or their files are not as they were written");
     if (st->broken.text[0])
@@ -199,8 +207,7 @@ static void print_status(const struct status *st)
     print_out("%s", text_string(&st->clocks));
     if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
         print_resume(s, SWEEP_RESUME_HINT);
-    else if (sweep_has_index(s) && st->with[STANDS_WHOLE] == sweep_run_count(s) && !st->verdict &&
-             !st->holder)
+    else if (sweep_has_index(s) && have_all_ended(st) && !st->verdict && !st->holder)
         print_resume(s, SWEEP_JUDGE_HINT);
     text_free(&waiting);
     text_free(&here);
@@ -239,7 +246,7 @@ static void status_look_at_index(struct status *st)
     struct folder folder = {.fd = -1};
     if (folder_open(&folder, st->sweep.folder, NULL) == 0 && folder_has(&folder, SWEEP_INDEX)) {
         json_t *index = json_file_load_parts_in(&folder, SWEEP_INDEX, DOCUMENT_INDEX, paths, NULL);
-        if (index && st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep))
+        if (index && have_all_ended(st))
             st->verdict = verdict_said_by(index);
         st->judged = sweep_index_judged(&folder);
         json_decref(index);
@@ -287,7 +294,7 @@ static int status_report(const struct status *st, bool json)
         print_json(st);
     else
         print_status(st);
-    return st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep) ? EXIT_DONE : EXIT_FAILED;
+    return have_all_ended(st) ? EXIT_DONE : EXIT_FAILED;
 }
 
 int slurm_status(const char *folder, bool json)

@@ -188,6 +188,11 @@ check "they have no figures" [ "$(jq '[.tried[] | select(.feasible | not).object
 check "the answer is that of whole runs" diff <(same "$one" | jq '[.front, .known, .trials, .importance, [.tried[].values]]') <(same "$early" | jq '[.front, .known, .trials, .importance, [.tried[].values]]')
 stopped=$early/$(jq -r '[.tried[] | select(.feasible | not)][0].folders[0]' "$early/search.json")
 check "their results say that they are not whole, and failed" [ "$(jq -c '[.complete, .stopped_early, .verdict, .phases[-1].name, ([.expectations[].verdict] | sort)]' "$stopped/result.json")" = '[false,true,"failed","measure",["failed","skipped"]]' ]
+stopped_in() { jq -s 'map(select(.stopped_early)) | length' "$1"/0*/result.json; }
+check_exit 0 "their round's status" harness status "$(dirname "$stopped")"
+check_says "tells them from whole ones" "^ +$(stopped_in "$(dirname "$stopped")") stopped early, and failed: they broke a constraint of the search$" out
+check_exit 0 "also" harness status "$(dirname "$stopped")" --json
+check "as JSON" [ "$(jq -c '[.runs.stopped_early, .runs.whole + .runs.stopped_early == .count, (.verdicts | add // 0) == .runs.whole]' out)" = "[$(stopped_in "$(dirname "$stopped")"),true,true]" ]
 check_exit 4 "they are not compared as whole ones" harness compare "$one/known-1/latest" "$stopped"
 check_says "with the reason" '^note: NEW is not whole, and its figures are not used: stopped early: "the queue is short" was broken' out
 check "and nothing is wrong with them" eval '! grep -q "taken as" out'
