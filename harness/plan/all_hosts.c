@@ -62,9 +62,21 @@ static int look_for_all(void *context, json_t *of, size_t list, const char *plac
     return 0;
 }
 
+static bool settings_name_all(const json_t *scenario)
+{
+    const char *role;
+    json_t *own;
+    json_object_foreach(json_object_get(scenario, "settings_of"), role, own)
+    {
+        if (is_all(role))
+            return true;
+    }
+    return false;
+}
+
 bool all_hosts_named(const json_t *scenario)
 {
-    bool found = false;
+    bool found = settings_name_all(scenario);
     struct error ignored;
     each_list((json_t *)(uintptr_t)scenario, look_for_all, &found, &ignored);
     return found;
@@ -173,10 +185,42 @@ static int bind_list(void *context, json_t *of, size_t list, const char *place, 
     return result;
 }
 
+/* 0: all hosts; 1: one by its place; 2: a name. */
+static int exactness_of(const char *role)
+{
+    return !is_all(role) ? 2 : role[1] >= '0' && role[1] <= '9' ? 1 : 0;
+}
+
+/* The more exact name overrides the other. */
+static int bind_settings(const struct binding *b, json_t *scenario, struct error *e)
+{
+    json_t *settings = json_object_get(scenario, "settings_of"), *bound = json_object(), *own, *name;
+    const char *role;
+    int result = 0;
+    for (int exactness = 0; exactness <= 2; exactness++)
+        json_object_foreach(settings, role, own)
+        {
+            json_t *names = json_array();
+            size_t i;
+            if (result == 0 && exactness_of(role) == exactness && add_word(b, role, NULL, names, e) != 0)
+                result = error_prefix(e, "settings_of");
+            json_array_foreach(names, i, name)
+            {
+                const char *of = json_string_value(name);
+                json_object_set_new(bound, of, json_merged(json_object_get(bound, of), own));
+            }
+            json_decref(names);
+        }
+    json_object_set_new(scenario, "settings_of", bound);
+    return result;
+}
+
 int all_hosts_bind(json_t *scenario, const struct lab *lab, struct error *e)
 {
     struct binding b = {.lab = lab, .hosts = all_hosts_of(lab)};
     int result = each_list(scenario, bind_list, &b, e);
+    if (result == 0 && settings_name_all(scenario))
+        result = bind_settings(&b, scenario, e);
     json_decref(b.hosts);
     return result;
 }

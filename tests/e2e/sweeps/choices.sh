@@ -125,6 +125,16 @@ verdicts() { jq -r --arg depth "$1" '.cells[] | select(.cell["traffic.pair.depth
     while read -r folder; do jq -r '.expectations[2] | "\(.verdict) \(.reason)"' "each/dcqcn-choices/latest/$folder/result.json"; done | sort -u; }
 check "a comparison holds for what it says" grep -q '^passed' <(verdicts 24)
 check "... and for nothing else" test "$(verdicts 8)" = "skipped only when traffic.pair.message is 16KiB, and traffic.pair.depth > 16"
+
+# ---- settings of all hosts, of one by its place, and of one by its name, which is the most exact
+mtus() { # settings_of
+    dry --json --set 'sweep=null' --set 'roles=["*"]' --set "settings_of=$1"
+    jq -c '.scenario.settings_of | map_values(.mtu)' out
+}
+check "* in settings_of is every host" test "$(mtus '{"*": {"mtu": 1500}}')" = '{"a":1500,"b":1500}'
+check "... less exact than a place, and this than a name" test "$(mtus '{"a": {"mtu": 1024}, "*0": {"mtu": 2048}, "*1": {"mtu": 4096}, "*": {"mtu": 1500}}')" = '{"a":1024,"b":4096}'
+check_exit 2 "a place that the lab does not have" dry --set 'settings_of={"*7": {"mtu": 1500}}'
+check_says "... is named" 'settings_of: "[*]7": lab .* has 2 hosts that can send' err
 # ---- a million runs: repetitions count
 check_exit 2 "10^7 runs of 1000 cells are asked about" dry --set 'sweep={"flows.*.depth": {"from": 1, "to": 1000, "step": 1}}' --repeat 10000
 check_says "... by their number" '10000000 runs, of 1000 cells 10000 times, are more than 1000000: if they are meant, add --yes' err
