@@ -595,7 +595,7 @@ static void conclude(struct burn_in *b)
     }
     if (b->interrupted || b->incomplete || b->unkept) {
         log_info("this runs what is missing:");
-        print_to(stderr, "    %s burn-in --resume %s\n", program_invocation_name, b->folder);
+        request_print_resume(stderr, "burn-in", b->folder, NULL);
     }
     free(page);
 }

@@ -540,7 +540,7 @@ static int reduce_locked(const char *folder, const struct reduce_source *source,
         log_warning("%s", e.text);
     if (status == EXIT_INTERRUPTED || status == EXIT_LAB) {
         log_info("this goes on with it:");
-        print_to(stderr, "    %s reduce --resume %s\n", program_invocation_name, folder);
+        request_print_resume(stderr, "reduce", folder, NULL);
     }
     return status;
 }
@@ -647,8 +647,10 @@ bool reduce_is_in(const char *folder)
 
 int reduce_status(const char *folder, bool json)
 {
+    const char *command;
     json_t *document = finding_load(folder);
-    pid_t holder = request_holder(folder);
+    char *whole = request_whole_of(folder, &command);
+    pid_t holder = request_holder(whole ? whole : folder);
     bool ended = json_is_true(json_object_get(document, "complete"));
     if (json && document)
         json_print(stdout, document, 12);
@@ -658,8 +660,9 @@ int reduce_status(const char *folder, bool json)
         print_out_line("a reduction: process %ld works on it", (long)holder);
     else {
         print_out_line("a reduction, which has not ended; this goes on with it:");
-        print_out_line("    %s reduce --resume %s", program_invocation_name, folder);
+        request_print_resume(stdout, whole ? command : "reduce", whole ? whole : folder, NULL);
     }
+    free(whole);
     json_decref(document);
     return ended ? EXIT_DONE : EXIT_FAILED;
 }

@@ -7,6 +7,7 @@
 #include "lib/folder/result_files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/find.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
 #include "lib/words.h"
@@ -110,16 +111,20 @@ static char *path_from_here(const char *folder)
     return path;
 }
 
-void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out)
+void request_print_resume(FILE *to, const char *command, const char *folder,
+                          const struct sweep_request *asked)
 {
-    struct words command = {0};
+    struct words words = {0};
+    struct text line = {0};
     char *path = path_from_here(folder);
-    words_add_all(&command, (const char *const[]){program_invocation_name, "run", "--resume", path, NULL});
+    words_add_all(&words, (const char *const[]){program_invocation_name, command, "--resume", path, NULL});
     free(path);
     if (asked)
-        add_options(asked, &command);
-    shell_quote_all(out, (const char *const *)command.items);
-    words_free(&command);
+        add_options(asked, &words);
+    shell_quote_all(&line, (const char *const *)words.items);
+    print_to(to, "    %s\n", text_string(&line));
+    text_free(&line);
+    words_free(&words);
 }
 
 int request_check_kept(const json_t *document, const char *const kept[], struct error *e)
@@ -255,17 +260,63 @@ static int request_check_file(const struct kept_request *kept, const char *key, 
     return result;
 }
 
+static const char *const things[][2] = {{"run", "sweep"}, {"search", "search"}, {"reduce", "reduction"}};
+#define THINGS_COUNT (sizeof things / sizeof *things)
+
+static const char *thing_of(const char *command)
+{
+    size_t i = 0;
+    while (i + 1 < THINGS_COUNT && strcmp(things[i][0], command) != 0)
+        i++;
+    return things[i][1];
+}
+
+char *request_whole_of(const char *folder, const char **command)
+{
+    struct error ignored;
+    char *above = files_join(folder, ".."), *whole = above ? realpath(above, NULL) : NULL,
+         *own = files_join(folder, REQUEST), *path = whole ? files_join(whole, REQUEST) : NULL;
+    json_t *request = path && own && !files_exist(own) && files_exist(path)
+                          ? json_file_load(path, DOCUMENT_REQUEST, &ignored)
+                          : NULL;
+    const char *has = json_string_value(json_object_get(request, "command"));
+    *command = NULL;
+    for (size_t i = 0; has && i < THINGS_COUNT; i++)
+        if (strcmp(has, things[i][0]) == 0)
+            *command = things[i][0];
+    json_decref(request);
+    free(path);
+    free(own);
+    free(above);
+    if (!*command) {
+        free(whole);
+        whole = NULL;
+    }
+    return whole;
+}
+
 /* Why a folder without a request cannot be taken. -1. */
-static int refuse_folder(const char *folder, struct error *e)
+static int refuse_folder(const char *folder, const char *command, struct error *e)
 {
     static const char *const request[] = {REQUEST, NULL}, *const index[] = {SWEEP_INDEX, NULL};
+    const char *goes_on;
+    char *whole = request_whole_of(folder, &goes_on);
+    if (whole) {
+        struct text quoted = {0};
+        shell_quote(&quoted, whole);
+        error_set(e, "%s is a part of a %s, which goes on as a whole: harness %s --resume %s", folder,
+                  thing_of(goes_on), goes_on, text_string(&quoted));
+        text_free(&quoted);
+        free(whole);
+        return -1;
+    }
     if (result_files_any(folder, index))
         return error_set(e,
                          "%s has no " REQUEST ", as sweeps of early versions 0.1: its runs can be read "
                          "(report, browse), not counted or resumed; run the sweep anew",
                          folder);
     char *meant = result_files_meant(folder, request);
-    error_set(e, "%s is not the folder of a sweep: it has no " REQUEST "%s%s", folder,
+    error_set(e, "%s is not the folder of a %s: it has no " REQUEST "%s%s", folder, thing_of(command),
               meant ? "; perhaps " : "", meant ? meant : "");
     free(meant);
     return -1;
@@ -275,9 +326,8 @@ static int refuse_folder(const char *folder, struct error *e)
 static int request_check_command(const json_t *document, const char *command, const char *folder,
                                  struct error *e)
 {
-    static const char *const things[][2] = {{"run", "sweep"}, {"search", "search"}, {"reduce", "reduction"}};
     const char *has = json_string_value(json_object_get(document, "command"));
-    for (size_t i = 0; has && i < sizeof things / sizeof *things; i++)
+    for (size_t i = 0; has && i < THINGS_COUNT; i++)
         if (strcmp(has, things[i][0]) == 0 && strcmp(has, command) != 0)
             return error_set(e, "%s is the folder of a %s: harness %s --resume goes on with it", folder,
                              things[i][1], has);
@@ -295,7 +345,7 @@ int request_load(const struct sweep_request *asked, const char *command, struct 
     kept->request.yes = true; /* it was asked for then */
     if (!path)
         return error_set(e, "out of memory");
-    int result = files_exist(path) ? 0 : refuse_folder(folder, e);
+    int result = files_exist(path) ? 0 : refuse_folder(folder, command, e);
     if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
         result = -1;
     if (result == 0)

@@ -6,11 +6,12 @@
 
 #include "harness/plan/plan.h"
 #include "lib/document/table.h"
+#include <stdio.h>
 #include <sys/types.h>
 
 struct sweep_engine;
 
-/* What is said above the command (request_resume_command) that finishes a sweep with missing or broken
+/* What is said above the command (request_print_resume) that finishes a sweep with missing or broken
  * runs. */
 #define SWEEP_RESUME_HINT "this runs what is missing or broken:"
 /* The same where all runs are whole, and only what is said of all of them is not. */
@@ -62,9 +63,10 @@ struct kept_request {
 /* With --resume a folder says these options itself (keys of the command line's document, ended by NULL): -1
  * if one was given. */
 int request_check_kept(const json_t *document, const char *const kept[], struct error *e);
-/* Add the command by which this program goes on in the folder, for a shell: with the options of `asked` that
- * the folder does not keep itself; NULL: none. */
-void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out);
+/* Print the command by which this program goes on in the folder, "run" or another one, as a line for a shell:
+ * with the options of `asked` that the folder does not keep itself; NULL: none. */
+void request_print_resume(FILE *to, const char *command, const char *folder,
+                          const struct sweep_request *asked);
 /* Write it: that of `harness COMMAND`, "run", "search" or "reduce". `besides`: keys that only that command
  * has; NULL: none. */
 int request_keep(const char *folder, const char *command, const struct sweep_request *request,
@@ -73,6 +75,9 @@ int request_keep(const char *folder, const char *command, const struct sweep_req
  * build of the program. */
 int request_load(const struct sweep_request *asked, const char *command, struct kept_request *kept,
                  struct error *e);
+/* The folder that a folder without a request is a part of, as a finding is of its search, and the *command
+ * that goes on in it; NULL: there is none. The caller frees. */
+char *request_whole_of(const char *folder, const char **command);
 /* Are the scenario's file and the lab's, if they are there, what they were? */
 int request_check_files(const struct kept_request *kept, struct error *e);
 void request_free(struct kept_request *kept);

@@ -819,13 +819,10 @@ static void sweep_conclude(struct sweep *s)
         print_out_line("result: %s", s->folder);
     if (s->ending == ENDING_WHOLE || !sweep_has_index(s) || s->request->tells_nothing)
         return;
-    struct text command = {0};
     struct sweep_request again = *s->request;
     again.against = s->against; /* a link such as latest leads elsewhere by now */
-    request_resume_command(s->folder, &again, &command);
     log_info("%s", sweep_runs_are_whole(s) ? SWEEP_JUDGE_HINT : SWEEP_RESUME_HINT);
-    print_to(stderr, "    %s\n", text_string(&command));
-    text_free(&command);
+    request_print_resume(stderr, "run", s->folder, &again);
 }
 
 /* ---- a sweep that goes on in its folder */

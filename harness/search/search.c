@@ -588,7 +588,7 @@ static int conclude(struct search *s, int status)
     }
     if (status == EXIT_INTERRUPTED || status == EXIT_LAB) {
         log_info("this goes on with it:");
-        print_to(stderr, "    %s search --resume %s\n", program_invocation_name, s->folder);
+        request_print_resume(stderr, "search", s->folder, NULL);
     }
     json_decref(document);
     return status;
@@ -775,7 +775,7 @@ int search_status(const char *folder, bool json)
         else {
             print_out_line("a search of %s, which has not ended; this goes on with it:",
                            run_member(document, "scenario"));
-            print_out_line("    %s search --resume %s", program_invocation_name, folder);
+            request_print_resume(stdout, "search", folder, NULL);
         }
     }
     json_decref(document);

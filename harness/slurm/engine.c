@@ -645,11 +645,14 @@ static void job_detach(struct sweep *s, const struct submission *job)
     if (s->request->quiet)
         return;
     print_out_line("result: %s", s->folder);
-    print_out_line("harness status %s shows how it stands", s->folder);
+    struct text folder = {0};
+    shell_quote(&folder, s->folder);
+    print_out_line("harness status %s shows how it stands", text_string(&folder));
     print_out_line(
         "when no task is left, harness run --resume %s runs what is missing or broken, and judges the runs "
         "together",
-        s->folder);
+        text_string(&folder));
+    text_free(&folder);
 }
 
 static void sweep_begin_anew(struct sweep *s)

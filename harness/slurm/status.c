@@ -149,10 +149,8 @@ static void print_whole(const struct status *st)
 
 static void print_resume(const struct sweep *s, const char *what)
 {
-    struct text command = {0};
-    request_resume_command(s->folder, NULL, &command);
-    print_out("%s\n    %s\n", what, text_string(&command));
-    text_free(&command);
+    print_out("%s\n", what);
+    request_print_resume(stdout, "run", s->folder, NULL);
 }
 
 /* What was judged when the sweep had ended, and did not pass: no run has it. */

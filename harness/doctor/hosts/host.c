@@ -2,6 +2,7 @@
 
 #include "harness/labs/hosts/parallel.h"
 #include "lib/xalloc.h"
+#include "lib/words.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +29,10 @@ static void report_unreached(const struct doctor_subject *x, const struct host_w
     struct text fix = {0};
     if (host->ssh)
         doctor_begin_ssh(&fix, host->ssh, host->port, host->identity, host->known_hosts, "true");
-    else
-        text_add(&fix, "virt-provision status --lab %s", x->lab_path);
+    else {
+        text_add(&fix, "virt-provision status --lab ");
+        shell_quote(&fix, x->lab_path);
+    }
     doctor_add(x->entries, way->name, "connection", "failure", text_string(&fix), "%s", e->text);
     doctor_add_evidence(x->entries, "what ssh and libvirt answered");
     text_free(&fix);

@@ -371,7 +371,7 @@ static void examine_programs(const struct doctor_subject *x)
     const struct lab_host *host = x->host->remote.lab;
     const char *machine = x->host->machine;
     int result = remote_programs_check(&x->host->remote, &e);
-    text_add(&fix, "harness install %s --lab %s", machine, x->lab_path);
+    shell_quote_all(&fix, (const char *const[]){"harness", "install", machine, "--lab", x->lab_path, NULL});
     if (result == 0)
         doctor_add(x->entries, machine, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION, host->programs);
     else

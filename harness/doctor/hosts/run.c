@@ -12,6 +12,7 @@
 #include "harness/traffic/traffic_tool.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/words.h"
 
 /* ---- can hosts of this lab run the cell? By the documents alone: a run is refused before one is reached */
 
@@ -53,7 +54,8 @@ const struct doctor_check doctor_lab = {.name = "lab",
 static void report_left(const struct doctor_subject *x, const char *what, const char *from)
 {
     struct text fix = {0};
-    text_add(&fix, "harness restore --lab %s", x->lab_path);
+    text_add(&fix, "harness restore --lab ");
+    shell_quote(&fix, x->lab_path);
     doctor_add(x->entries, x->host->machine, "settings", "warning", text_string(&fix),
                "%s of an earlier run were not restored", what);
     doctor_add_evidence(x->entries, "%s", from);

@@ -9,6 +9,7 @@
 #include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
+#include "lib/words.h"
 
 /* A switch of the lab, and what was read of it. */
 struct read_switch {
@@ -178,7 +179,8 @@ static void examine_config(const struct doctor_subject *x, struct read_switch *s
         report_unread(x, s);
     if (json_is_true(json_object_get(s->counted, "journal"))) {
         text_clear(&fix);
-        text_add(&fix, "harness restore --lab %s", x->lab_path);
+        text_add(&fix, "harness restore --lab ");
+        shell_quote(&fix, x->lab_path);
         doctor_add(x->entries, of->name, "settings", "warning", text_string(&fix),
                    "settings of an earlier run were not restored");
         doctor_add_evidence(x->entries, "HARNESS_JOURNAL in STATE_DB of the switch");

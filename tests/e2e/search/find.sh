@@ -50,6 +50,15 @@ done
 wait $!
 check "after two kills it is the same" diff <(same "$one") <(same killed/rates/2*)
 
+# ---- a finding that has not been reduced to its end
+cp -r "$one" "part of it" && jq '.complete = false' "$one/finding-1/finding.json" >"part of it/finding-1/finding.json"
+check_exit 2 "it is not gone on with alone" harness reduce --resume "part of it/finding-1"
+check_says "but with its search" "finding-1 is a part of a search, which goes on as a whole: harness search --resume '.*/part of it'$" err
+check_exit 1 "its status" harness status "part of it/finding-1"
+check "says so, too" [ "$(tail -n 1 out)" = "    harness search --resume 'part of it'" ]
+check_exit 2 "a folder that is no reduction" harness reduce --resume .
+check_says "is called so" 'is not the folder of a reduction: it has no request.json' err
+
 check_exit 0 "its status" harness status "$one"
 check "is what it found" cmp out <(sed -n '/^1 kind of/,$p' told | grep -E '^1 kind|^  finding-')
 

@@ -138,21 +138,22 @@ done
 wait $!
 check_exit 0 "after $killed kills it is gone on with" harness search --resume killed/rates/2* --quiet
 check "and the answer is the same" same_answers "$one" killed/rates/2*
-harness search rates.json --out stopped >stopped.log 2>&1 &
-until_true 300 eval '[ "$(ls -d stopped/rates/*/round-2 2>/dev/null)" ]'
+harness search rates.json --out "it's stopped" >stopped.log 2>&1 &
+until_true 300 eval '[ "$(ls -d "it'\''s stopped"/rates/*/round-2 2>/dev/null)" ]'
 kill -INT $! && wait $!
 check "Ctrl-C ends it with 130" [ $? = 130 ]
-check_says "and the command that goes on" '^    harness search --resume .*/stopped/rates/2' stopped.log
-check "what was found so far is kept" [ "$(jq -r .complete stopped/rates/2*/search.json)" = false ]
-check_exit 1 "its status" harness status stopped/rates/2*
+check_says "and the command that goes on, for a shell" "^    harness search --resume 'it'\\\\''s stopped/rates/2" stopped.log
+check "what was found so far is kept" [ "$(jq -r .complete "it's stopped"/rates/2*/search.json)" = false ]
+check_exit 1 "its status" harness status "it's stopped"/rates/2*
 check_says "is that it has not ended" '^a search of rates, which has not ended; this goes on with it:$' out
-for folder in stopped/rates/2*; do touch "$folder/winner-nic-config-h9.json"; done
-check_exit 0 "it goes on" harness search --resume stopped/rates/2* --quiet
-check "files of an earlier winner are gone" [ "$(cd stopped/rates/2* && echo winner*)" = "$(cd "$one" && echo winner*)" ]
-check "to the same answer" same_answers "$one" stopped/rates/2*
-check "and the same drawings" cmp stopped/rates/2*/course.svg "$one/course.svg"
+for folder in "it's stopped"/rates/2*; do touch "$folder/winner-nic-config-h9.json"; done
+check "with that command" grep -qxF "$(grep '^    harness search' stopped.log)" out
+check_exit 0 "which does so" bash -c "$(grep '^    harness search' out) --quiet"
+check "files of an earlier winner are gone" [ "$(cd "it's stopped"/rates/2* && echo winner*)" = "$(cd "$one" && echo winner*)" ]
+check "to the same answer" same_answers "$one" "it's stopped"/rates/2*
+check "and the same drawings" cmp "it's stopped"/rates/2*/course.svg "$one/course.svg"
 jq '.phases.measure = "300us"' rates.json >r && cp rates.json kept.json && mv r rates.json
-check_exit 2 "a scenario that changed since" harness search --resume stopped/rates/2* --quiet
+check_exit 2 "a scenario that changed since" harness search --resume "it's stopped"/rates/2* --quiet
 check_says "is refused, with what changed" 'phases.measure was "200us" and is "300us"' err
 mv kept.json rates.json
 
