@@ -82,6 +82,22 @@ static size_t number_at(const char *at)
     return is_unit ? end : length;
 }
 
+/* "old + 10%": a share of nothing is added. `at` has the number, `out` what is before it. */
+static int refuse_added(const char *at, size_t length, const struct text *out, struct error *e)
+{
+    const char *behind = at + length + strspn(at + length, " ");
+    size_t before = out->length;
+    while (before && isspace((unsigned char)out->data[before - 1]))
+        before--;
+    char sign = before ? out->data[before - 1] : '\0';
+    bool taken = *behind == '*' || *behind == '/' || strncmp(behind, "of", 2) == 0;
+    if (at[length - 1] != '%' || taken || (sign != '+' && sign != '-' && *behind != '+' && *behind != '-'))
+        return 0;
+    double share = strtod(at, NULL) / 100;
+    return error_set(e, "%.*s is added, and not of what: write %s * %g", (int)(length < 40 ? length : 40), at,
+                     OLD, sign == '-' ? 1 - share : 1 + share);
+}
+
 /* A word of the left side, up to its bracket: a figure stands for its value. */
 static int add_figure(const char *at, size_t length, struct text *out, struct error *e)
 {
@@ -120,6 +136,8 @@ static int add_side(const char *at, const char *end, const char *left, struct te
         size_t length = number ? number : word ? word : of_function ? bracket : 1;
         if (isspace((unsigned char)*at) && out->length && out->data[out->length - 1] == '%')
             ; /* 97 % of old */
+        else if (number && left && refuse_added(at, number, out, e) != 0)
+            result = -1;
         else if (number || !word)
             text_add(out, "%.*s", (int)length, at);
         else

@@ -5,7 +5,6 @@
 #include "harness/plan/decidable.h"
 #include "lib/names/range.h"
 #include "lib/roce/counters.h"
-#include <fnmatch.h>
 
 struct search {
     const struct cell *cell;
@@ -41,7 +40,7 @@ static bool is_sampled(const json_t *names, const char *counter)
     json_t *name;
     json_array_foreach(names, i, name)
     {
-        if (fnmatch(counter, json_string_value(name), 0) == 0)
+        if (glob_matches(counter, json_string_value(name)))
             return true;
     }
     return false;

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 struct expr;
+struct counter;
 
 /* Compile; error messages name the column (from 1). `check`: the text must be a comparison, else a value. The
  * caller frees. */
@@ -47,6 +48,13 @@ bool expr_grows_with_time(const struct expr *expr);
  * is the member of the counter in a result. */
 typedef void expr_counter(void *context, const char *role, const char *counter, const char *key);
 void expr_each_counter(const struct expr *expr, expr_counter *each, void *context);
+
+/* Of what a glob matches in different units: the glob, two counters and their units. */
+#define EXPR_UNLIKE \
+    "%.24s.%.40s has different units: %.44s is in %.10s, %.44s in %.10s; write a glob of one of them"
+/* Do two counters have them? Does a statistic that reads `key` take one's value? */
+bool expr_units_unlike(const struct counter *a, const struct counter *b);
+bool expr_key_takes(const char *key, const struct counter *c);
 
 /* The first gauge of which the expression reads a statistic over samples, as text: "max(s0.queue_bytes)";
  * false: there is none. */

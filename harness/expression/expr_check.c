@@ -31,6 +31,23 @@ void expr_each_counter(const struct expr *expr, expr_counter *each, void *contex
     each_counter(expr->right, each, context);
 }
 
+bool expr_units_unlike(const struct counter *a, const struct counter *b)
+{
+    double scale;
+    return expr_unit_dimension(a->unit, &scale) != expr_unit_dimension(b->unit, &scale);
+}
+
+/* Not what is only counted, which has the key "last", too. */
+bool expr_key_takes(const char *key, const struct counter *c)
+{
+    int of = c->kind == COUNTER_GAUGE ? OF_GAUGE : OF_COUNTER;
+    bool takes = false;
+    for (size_t i = 0; i < EXPR_FUNCTIONS; i++)
+        takes = takes || (expr_functions[i].key && strcmp(expr_functions[i].key, key) == 0 &&
+                          expr_functions[i].of & of);
+    return takes && strcmp(key, expr_functions[COUNT_OF].key) != 0;
+}
+
 bool expr_is_over_samples(const struct expr_node *node, const char *counter)
 {
     static const char *const keep_largest[] = {"*_peak_bytes", "*_watermark"};
@@ -88,7 +105,7 @@ static int power_of_time(const struct expr_node *node)
 {
     if (!node || node->kind == NUMBER)
         return 0;
-    if (node->kind == STATISTIC && expr_functions[node->function].plain)
+    if (node->kind == STATISTIC && expr_functions[node->function].own)
         return 0;
     if (node->kind == STATISTIC && node->flow)
         return expr_flow_value_counts(node->name);
@@ -116,7 +133,7 @@ static bool is_below(const char *glob, const char *name)
 {
     const char *dot = strrchr(glob, '.');
     char *above = dot && dot[1] ? xstrndup(glob, (size_t)(dot - glob)) : NULL;
-    bool below = above && fnmatch(above, name, 0) == 0;
+    bool below = above && glob_matches(above, name);
     free(above);
     return below;
 }
@@ -139,7 +156,7 @@ static bool matches_traffic(const char *glob, const char *name)
 {
     char first[160];
     snprintf(first, sizeof first, "%.150s/0", name);
-    return fnmatch(glob, first, 0) == 0 || name_matches(glob, name) ||
+    return glob_matches(glob, first) || name_matches(glob, name) ||
            (strncmp(glob, name, strlen(name)) == 0 && glob[strlen(name)] == '/');
 }
 
@@ -187,8 +204,7 @@ static int validate_flow_value(const struct expr_node *node, enum dimension *dim
 {
     if (!expr_flow_dimension(node->name, dimension))
         return unknown_flow_value(node, e);
-    if (expr_functions[node->function].plain)
-        *dimension = DIMENSION_PLAIN;
+    *dimension = expr_function_dimension(node->function, *dimension);
     return validate_function(node, OF_FLOW, "a value of flows", e);
 }
 
@@ -199,7 +215,7 @@ static int validate_collective(const struct expr_node *node, const struct scenar
     bool found = false;
     for (size_t i = 0; i < scenario->collectives.count; i++) {
         words[i] = items[i].name;
-        found = found || fnmatch(node->flow, items[i].name, 0) == 0;
+        found = found || glob_matches(node->flow, items[i].name);
     }
     if (!found)
         refuse_unknown(node, "collective", node->flow, nearest_word(node->flow, words), e);
@@ -222,13 +238,13 @@ static int validate_collective_value(const struct expr_node *node, enum dimensio
     }
     if (!found)
         return refuse_unknown(node, "value of collectives", node->name, nearest_word(node->name, words), e);
-    if (expr_functions[node->function].plain)
-        *dimension = DIMENSION_PLAIN;
+    *dimension = expr_function_dimension(node->function, *dimension);
     return validate_function(node, OF_FLOW, "a value of collectives", e);
 }
 
-/* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it.
- * Families of unlisted names are ignored, as they overlap with almost any glob. */
+/* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it;
+ * else that is known only where the columns of the lab are. Families of unlisted names are ignored, as they
+ * overlap with almost any glob. */
 static bool glob_dimension(const char *glob, enum dimension *dimension)
 {
     size_t count;
@@ -241,7 +257,7 @@ static bool glob_dimension(const char *glob, enum dimension *dimension)
             !counters_pattern_overlaps(rows[i].pattern, glob))
             continue;
         enum dimension d = expr_unit_dimension(rows[i].unit, &scale);
-        *dimension = !any || d == *dimension ? d : DIMENSION_PLAIN;
+        *dimension = !any || d == *dimension ? d : DIMENSION_ANY;
         any = true;
     }
     return any;
@@ -275,7 +291,7 @@ static int refuse_near_nic(const struct expr_node *node, const struct scenario *
     const char **words = part ? xcalloc(scenario->roles.count + 1, sizeof *words) : NULL;
     size_t count = 0;
     for (size_t i = 0; part && i < scenario->roles.count; i++)
-        if (fnmatch(node->group, roles[i], 0) != 0 && name_matches(node->group, roles[i]) &&
+        if (!glob_matches(node->group, roles[i]) && name_matches(node->group, roles[i]) &&
             (nic = strrchr(roles[i], '.')))
             words[count++] = nic + 1;
     const char *near = count ? nearest_word(part, words) : NULL;
@@ -295,8 +311,7 @@ static int validate_counter(const struct expr_node *node, const struct scenario 
         return -1;
     if (node->function == RATE)
         *dimension = expr_rate_dimension(*dimension, &scale);
-    if (expr_functions[node->function].plain)
-        *dimension = DIMENSION_PLAIN;
+    *dimension = expr_function_dimension(node->function, *dimension);
     return 0;
 }
 
@@ -346,14 +361,15 @@ static bool is_share(const struct expr_node *node, const struct scenario *scenar
 
 static int check_share(const struct expr *expr, const struct scenario *scenario, struct error *e)
 {
-    const struct expr_node *right = expr->right;
-    if (right->kind != NUMBER || right->number <= 1 || !is_share(expr->left, scenario))
+    double limit;
+    const struct expr_node *of = expr_limited(expr, &limit);
+    if (!of || limit <= 1 || !is_share(of, scenario))
         return 0;
     return error_set(
         e,
         "column %d: the rate of %s is a share of the time, from 0 to 1, and is compared with %g: "
         "write %g%% for that many per cent",
-        expr->column, expr->left->name, right->number, right->number);
+        expr->column, of->name, limit, limit);
 }
 
 /* What to write depends on the side that is a number. */
@@ -363,10 +379,13 @@ static int refuse_comparison(const struct expr *expr, enum dimension left, enum 
     bool number = expr->right->kind == NUMBER || expr->left->kind == NUMBER;
     enum dimension of_number = expr->right->kind == NUMBER ? right : left,
                    wanted = expr->right->kind == NUMBER ? left : right;
-    const char *how = !number                        ? "compare what has the same unit"
-                      : wanted == DIMENSION_PLAIN    ? "write the number without a unit"
-                      : of_number == DIMENSION_PLAIN ? "write the unit, such as 10ms, 64KiB or 25Gb/s"
-                                                     : "write the unit of the other side";
+    const char *how =
+        !number ? "compare what has the same unit"
+        : wanted == DIMENSION_COUNT && of_number == DIMENSION_PER_SECOND
+            ? "compare a rate, such as rate(a.rx_prio0_pause), or write the number without a unit"
+        : expr_is_plain(wanted)    ? "write the number without a unit"
+        : expr_is_plain(of_number) ? "write the unit, such as 10ms, 64KiB or 25Gb/s"
+                                   : "write the unit of the other side";
     return error_set(e, "column %d: %s is compared with %s: %s", expr->column, expr_dimension_words(left),
                      expr_dimension_words(right), how);
 }
@@ -390,7 +409,7 @@ static const struct expr_node *unscaled(const struct expr_node *node)
 {
     const struct expr_node *left, *right;
     if (node->kind == STATISTIC)
-        return expr_functions[node->function].plain ? NULL : node;
+        return expr_functions[node->function].own ? NULL : node;
     if (node->kind == NUMBER || node->kind == MULTIPLY || node->kind == DIVIDE)
         return NULL;
     left = unscaled(node->left);
@@ -420,6 +439,7 @@ int expr_check_unit(const struct expr *value, const struct scenario *scenario, c
     enum dimension d = DIMENSION_PLAIN, named = DIMENSION_PLAIN;
     if (dimension_of(value->left, scenario, &d, e) != 0)
         return -1;
+    d = expr_is_plain(d) ? DIMENSION_PLAIN : d;
     const struct expr_node *plain = d == DIMENSION_PLAIN ? unscaled(value->left) : NULL;
     const char *own = plain ? unit_of_plain(plain) : expr_dimension_unit(d);
     bool known = expr_unit_known(unit, &named), free_choice = d == DIMENSION_PLAIN && !plain;
@@ -514,7 +534,7 @@ static void find_traffic(const char *glob, const struct scenario_traffic *traffi
         count = count < 0 ? SCENARIO_PATTERN_FLOWS : 0;
     for (int64_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%.120s/%" PRId64, traffic->name, i);
-        parts += fnmatch(glob, name, 0) == 0;
+        parts += glob_matches(glob, name);
     }
     if (parts)
         names_note(found, PART, ends);
@@ -575,7 +595,7 @@ static int decide_collective(const struct expr_node *node, const struct scenario
     const struct scenario_collective *items = scenario->collectives.items;
     bool checks = false;
     for (size_t i = 0; i < scenario->collectives.count; i++)
-        checks = checks || (fnmatch(node->flow, items[i].name, 0) == 0 && items[i].validate == 1);
+        checks = checks || (glob_matches(node->flow, items[i].name) && items[i].validate == 1);
     if (checks || strcmp(node->name, "wrong") != 0)
         return 0;
     return error_set(e, "column %d: collectives.%.60s has no wrong elements, because validate is false",

@@ -47,6 +47,9 @@ struct gathered {
                           * that one of them has */
     const char *silent;  /* a flow that completed nothing, and so has no latency; NULL: none */
     enum dimension dimension;
+    struct gathered_unit {
+        const char *name, *unit;
+    } first, unlike; /* of a glob over counters: what it matches first, and what has another unit */
 };
 
 static void gather(struct gathered *g, double value)
@@ -95,7 +98,12 @@ static void gather_counter(const struct expr_node *node, const char *name, const
         g->unread_some += kind && (expr_functions[node->function].of & of);
         return;
     }
-    g->dimension = d;
+    struct gathered_unit of = {name, unit ? unit : ""};
+    if (!g->first.name)
+        g->first = of;
+    else if (g->dimension != d && !g->unlike.name)
+        g->unlike = of;
+    g->dimension = g->unlike.name ? g->dimension : d;
     gather(g, json_number_value(value) * scale);
     gather_most(json_object_get(counter, "unread_ns"), &g->unread_ns);
     gather_most(json_object_get(counter, "beyond_ns"), &g->beyond_ns);
@@ -182,7 +190,7 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
         bool has = false;
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
-            if (fnmatch(node->name, name, 0) != 0)
+            if (!glob_matches(node->name, name))
                 continue;
             has = true;
             if (!is_of_all(counter))
@@ -266,7 +274,7 @@ static void gather_collectives(const struct expr_node *node, const json_t *resul
     double value, scale;
     json_object_foreach(json_object_get(result, "collectives"), name, collective)
     {
-        if (fnmatch(node->flow, name, 0) == 0 && result_collective_value(collective, node->name, &value))
+        if (glob_matches(node->flow, name) && result_collective_value(collective, node->name, &value))
             gather(g, value);
     }
     for (size_t i = 0; (known = result_collective_name(i, &unit, &words)); i++)
@@ -319,6 +327,9 @@ static void explain_missing(const struct expr_node *node, const struct gathered 
     const char *of = node->flow ? node->flow : node->group;
     if (g->failed)
         snprintf(out->reason, sizeof out->reason, "out of memory");
+    else if (g->unlike.name)
+        snprintf(out->reason, sizeof out->reason, EXPR_UNLIKE, of, node->name, g->first.name, g->first.unit,
+                 g->unlike.name, g->unlike.unit);
     else if (g->count == 0 && g->unread)
         snprintf(out->reason, sizeof out->reason, "%.60s.%.100s was not read in the measure phase", of,
                  node->name);
@@ -460,7 +471,7 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
     else
         gather_counters(node, v->result, &g);
     size_t least = node->function == COUNT_OF ? 0 : expr_functions[node->function].two ? 2 : 1;
-    bool any = !g.failed && g.count >= least;
+    bool any = !g.failed && g.count >= least && (!g.unlike.name || node->function == COUNT_OF);
     if (node->flow && expr_functions[node->function].combine == COMBINE_QUANTILE)
         gather_quantile(expr_functions[node->function].q, (double)g.count, &g);
     double value = any ? combine(node, &g) : NAN;
@@ -474,7 +485,7 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
         note_quantile(node, &g, v->out);
         note_unread(node, &g, v);
     }
-    *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
+    *dimension = expr_function_dimension(node->function, g.dimension);
     free(g.values);
     return value;
 }

@@ -28,10 +28,10 @@ const struct expr_function_row expr_functions[EXPR_FUNCTIONS] = {
                   .of = OF_COUNTER | OF_GAUGE | OF_FLOW,
                   .key = "last",
                   .combine = COMBINE_COUNT,
-                  .plain = true},
+                  .own = DIMENSION_COUNT},
     /* (sum x)^2 / (n sum x^2): R. Jain, D. Chiu, W. Hawe, A Quantitative Measure of Fairness and
      * Discrimination for Resource Allocation in Shared Computer Systems, DEC-TR-301, 1984. */
-    [JAIN] = {.name = "jain", .of = OF_FLOW, .combine = COMBINE_JAIN, .plain = true, .two = true},
+    [JAIN] = {.name = "jain", .of = OF_FLOW, .combine = COMBINE_JAIN, .own = DIMENSION_SHARE, .two = true},
     [STDDEV] = {.name = "stddev", .of = OF_FLOW, .combine = COMBINE_STDDEV, .two = true},
     [P50] = {.name = "p50", .of = OF_GAUGE | OF_FLOW, .key = "p50", .combine = COMBINE_QUANTILE, .q = 0.5},
     [P90] = {.name = "p90", .of = OF_GAUGE | OF_FLOW, .key = "p90", .combine = COMBINE_QUANTILE, .q = 0.9},
@@ -39,6 +39,11 @@ const struct expr_function_row expr_functions[EXPR_FUNCTIONS] = {
     [P99_9] =
         {.name = "p99_9", .of = OF_GAUGE | OF_FLOW, .key = "p99_9", .combine = COMBINE_QUANTILE, .q = 0.999},
 };
+
+enum dimension expr_function_dimension(enum expr_function function, enum dimension d)
+{
+    return expr_functions[function].own ? expr_functions[function].own : d;
+}
 
 void expr_functions_of(int of, char *out, size_t size)
 {
@@ -190,9 +195,10 @@ static struct expr_node *parse_number(struct parser *p)
         return parser_fail(p, "a number");
     struct expr_node *node = new_node(p, NUMBER, NULL, NULL);
     node->number = number;
-    node->dimension = number == 0 && !letters ? DIMENSION_ANY : DIMENSION_PLAIN;
+    node->dimension = number == 0 && !letters ? DIMENSION_ANY : DIMENSION_NUMBER;
     if (letters == 1 && *end == '%') {
         node->number /= 100;
+        node->dimension = DIMENSION_SHARE;
     } else if (letters && apply_unit(node, word, end) != 0) {
         if (blank) { /* a word behind a number without a unit */
             p->at += digits;
@@ -438,6 +444,28 @@ static int parse_check(struct parser *p, struct expr *expr)
     return expr->right ? 0 : -1;
 }
 
+const struct expr_node *expr_limited(const struct expr *check, double *limit)
+{
+    bool turned = check->left->kind == NUMBER;
+    const struct expr_node *of = turned ? check->right : check->left,
+                           *number = turned ? check->left : check->right;
+    *limit = number->number;
+    return number->kind == NUMBER && of->kind == STATISTIC ? of : NULL;
+}
+
+/* Jain's index is never above 1. */
+static int check_index(const struct expr *check, struct error *e)
+{
+    double limit;
+    const struct expr_node *of = expr_limited(check, &limit);
+    if (!of || of->function != JAIN || limit <= 1)
+        return 0;
+    return error_set(e,
+                     "column %d: jain is an index from 0 to 1, and is compared with %g: write %g%% for that "
+                     "many per cent",
+                     check->column, limit, limit);
+}
+
 /* ---- where a role ends and its counter begins */
 
 typedef bool is_role_fn(const void *context, const char *glob);
@@ -533,6 +561,8 @@ struct expr *expr_compile(const char *text, bool check, struct error *e)
         parser_fail(&p, check ? "the end" : "the end of the value");
         goto failed;
     }
+    if (check && check_index(expr, e) != 0)
+        goto failed;
     return expr;
 failed:
     expr_free(expr);

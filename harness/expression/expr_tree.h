@@ -44,11 +44,13 @@ struct expr_function_row {
     int of;
     const char *key; /* in the result, of a counter or gauge */
     enum expr_combine combine;
-    double q;   /* of COMBINE_QUANTILE */
-    bool plain; /* its value has no unit, whatever it is of */
-    bool two;   /* one flow says nothing */
+    double q;           /* of COMBINE_QUANTILE */
+    enum dimension own; /* of its value, whatever that is of; DIMENSION_PLAIN: that of what it is of */
+    bool two;           /* one flow says nothing */
 };
 extern const struct expr_function_row expr_functions[EXPR_FUNCTIONS];
+/* The dimension of a function's value of what has dimension `d`. */
+enum dimension expr_function_dimension(enum expr_function function, enum dimension d);
 /* The names of the functions that take one of these, for sentences: "delta, rate or total". */
 void expr_functions_of(int of, char *out, size_t size);
 
@@ -67,12 +69,16 @@ struct expr_node {
 /* Is it a unit of the grammar, "Gb/s", "k/s" or "%", and of what? */
 bool expr_unit_known(const char *unit, enum dimension *d);
 
+struct expr;
 /* Is it a statistic of collectives? */
 bool expr_is_of_collectives(const struct expr_node *node);
 
 /* Is it a statistic of what a gauge was at single moments: what lies between them is not in it? The largest
  * of a gauge that keeps its own largest value is none. */
 bool expr_is_over_samples(const struct expr_node *node, const char *counter);
+
+/* The statistic that a check compares with a number alone, and the number; NULL: it is none. */
+const struct expr_node *expr_limited(const struct expr *check, double *limit);
 
 struct expr {
     struct expr_node *left, *right; /* right only in a check */

@@ -6,6 +6,9 @@ static const struct {
     const char *unit, *words;
 } dimensions[] = {
     [DIMENSION_PLAIN] = {"", "a plain number"},
+    [DIMENSION_NUMBER] = {"", "a plain number"},
+    [DIMENSION_COUNT] = {"", "a plain number"},
+    [DIMENSION_SHARE] = {"", "a share"},
     [DIMENSION_TIME_NS] = {"ns", "a time"},
     [DIMENSION_BYTES] = {"bytes", "a size"},
     [DIMENSION_RATE_BPS] = {"b/s", "a rate"},
@@ -23,42 +26,51 @@ const char *expr_dimension_words(enum dimension d)
     return dimensions[d].words;
 }
 
+bool expr_is_plain(enum dimension d)
+{
+    return d == DIMENSION_PLAIN || d == DIMENSION_NUMBER || d == DIMENSION_COUNT || d == DIMENSION_SHARE;
+}
+
 enum dimension expr_unit_dimension(const char *unit, double *scale)
 {
     static const enum dimension of_quantity[] = {
-        [COUNTER_NUMBER] = DIMENSION_PLAIN,
+        [COUNTER_NUMBER] = DIMENSION_COUNT,
         [COUNTER_TIME_NS] = DIMENSION_TIME_NS,
         [COUNTER_BYTES] = DIMENSION_BYTES,
         [COUNTER_RATE_BPS] = DIMENSION_RATE_BPS,
     };
     const struct counter_unit *known = counters_unit(unit);
     *scale = known ? known->scale : 1;
-    return known ? of_quantity[known->quantity] : DIMENSION_PLAIN;
+    return known ? of_quantity[known->quantity] : DIMENSION_COUNT;
 }
 
 enum dimension expr_rate_dimension(enum dimension d, double *scale)
 {
     if (d == DIMENSION_TIME_NS) {
         *scale *= 1e-9;
-        return DIMENSION_PLAIN;
+        return DIMENSION_SHARE;
     }
     if (d == DIMENSION_BYTES) {
         *scale *= 8;
         return DIMENSION_RATE_BPS;
     }
-    return DIMENSION_PER_SECOND;
+    return d == DIMENSION_ANY ? d : DIMENSION_PER_SECOND;
+}
+
+static bool takes(enum dimension number, enum dimension d)
+{
+    return (number == DIMENSION_NUMBER && (expr_is_plain(d) || d == DIMENSION_PER_SECOND)) ||
+           (number == DIMENSION_PLAIN && expr_is_plain(d));
 }
 
 bool expr_go_together(enum dimension a, enum dimension b)
 {
-    return a == b || a == DIMENSION_ANY || b == DIMENSION_ANY ||
-           (a == DIMENSION_PER_SECOND && b == DIMENSION_PLAIN) ||
-           (a == DIMENSION_PLAIN && b == DIMENSION_PER_SECOND);
+    return a == b || a == DIMENSION_ANY || b == DIMENSION_ANY || takes(a, b) || takes(b, a);
 }
 
 enum dimension expr_sum_dimension(enum dimension a, enum dimension b)
 {
-    return a == DIMENSION_ANY || (a == DIMENSION_PLAIN && b == DIMENSION_PER_SECOND) ? b : a;
+    return a == DIMENSION_ANY || (a == DIMENSION_NUMBER && b != DIMENSION_ANY) ? b : a;
 }
 
 /* Products of two that have units: what they are, and how the numbers become that. */
@@ -68,7 +80,7 @@ static const struct {
     double by;
 } products[] = {
     {false, DIMENSION_RATE_BPS, DIMENSION_TIME_NS, DIMENSION_BYTES, 8e9},
-    {false, DIMENSION_PER_SECOND, DIMENSION_TIME_NS, DIMENSION_PLAIN, 1e9},
+    {false, DIMENSION_PER_SECOND, DIMENSION_TIME_NS, DIMENSION_COUNT, 1e9},
     {false, DIMENSION_PER_SECOND, DIMENSION_BYTES, DIMENSION_RATE_BPS, -8},
     {true, DIMENSION_BYTES, DIMENSION_TIME_NS, DIMENSION_RATE_BPS, -8e9},
     {true, DIMENSION_BYTES, DIMENSION_RATE_BPS, DIMENSION_TIME_NS, -8e9},
@@ -85,7 +97,16 @@ double expr_scaled(double number, double by)
 
 static enum dimension unit_of_zero(enum dimension d)
 {
-    return d == DIMENSION_ANY ? DIMENSION_PLAIN : d;
+    return d == DIMENSION_ANY ? DIMENSION_NUMBER : d;
+}
+
+/* Of two without a unit: so many times a count is a count, also a share of it. */
+static enum dimension plain_product(bool divide, enum dimension a, enum dimension b)
+{
+    bool factor = b == DIMENSION_NUMBER || b == DIMENSION_SHARE;
+    if (!divide && (a == DIMENSION_NUMBER || a == DIMENSION_SHARE))
+        return factor ? DIMENSION_NUMBER : b;
+    return factor && !(a == DIMENSION_SHARE && a == b) ? a : DIMENSION_PLAIN;
 }
 
 bool expr_product(bool divide, enum dimension a, enum dimension b, enum dimension *product, double *by)
@@ -93,9 +114,14 @@ bool expr_product(bool divide, enum dimension a, enum dimension b, enum dimensio
     a = unit_of_zero(a);
     b = unit_of_zero(b);
     *by = 1;
-    *product = divide && a == b ? DIMENSION_PLAIN : b == DIMENSION_PLAIN ? a : b;
-    if ((divide && a == b) || b == DIMENSION_PLAIN || (!divide && a == DIMENSION_PLAIN))
+    bool plain = expr_is_plain(a), by_plain = expr_is_plain(b);
+    *product = plain && by_plain  ? plain_product(divide, a, b)
+               : divide && a == b ? DIMENSION_PLAIN
+               : by_plain         ? a
+                                  : b;
+    if (by_plain || (divide && a == b) || (!divide && plain))
         return true;
+    a = plain ? DIMENSION_PLAIN : a;
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         if (products[i].divide == divide && ((products[i].a == a && products[i].b == b) ||
                                              (!divide && products[i].a == b && products[i].b == a))) {
@@ -115,11 +141,11 @@ static const struct {
     bool counts; /* the longer the measured phase, the more */
 } flow_values[] = {
     {"goodput_bps", DIMENSION_RATE_BPS, false},
-    {"goodput_MiBps", DIMENSION_PLAIN, false},
+    {"goodput_MiBps", DIMENSION_COUNT, false},
     {"messages_per_s", DIMENSION_PER_SECOND, false},
     {"bytes", DIMENSION_BYTES, true},
-    {"messages", DIMENSION_PLAIN, true},
-    {"errors", DIMENSION_PLAIN, true},
+    {"messages", DIMENSION_COUNT, true},
+    {"errors", DIMENSION_COUNT, true},
     {"silent_ns", DIMENSION_TIME_NS, false},
     {"latency_min_ns", DIMENSION_TIME_NS, false},
     {"latency_mean_ns", DIMENSION_TIME_NS, false},
@@ -129,12 +155,12 @@ static const struct {
     {"latency_p99_9_ns", DIMENSION_TIME_NS, false},
     {"latency_p99_99_ns", DIMENSION_TIME_NS, false},
     {"latency_max_ns", DIMENSION_TIME_NS, false},
-    {"retransmitted_packets", DIMENSION_PLAIN, true},
+    {"retransmitted_packets", DIMENSION_COUNT, true},
     {"delivered_bytes", DIMENSION_BYTES, true},
     {"delivered_bps", DIMENSION_RATE_BPS, false},
-    {"marked_packets", DIMENSION_PLAIN, true},
-    {"decreases", DIMENSION_PLAIN, true},
-    {"increases", DIMENSION_PLAIN, true},
+    {"marked_packets", DIMENSION_COUNT, true},
+    {"decreases", DIMENSION_COUNT, true},
+    {"increases", DIMENSION_COUNT, true},
     {"completion_min_ns", DIMENSION_TIME_NS, false},
     {"completion_mean_ns", DIMENSION_TIME_NS, false},
     {"completion_p50_ns", DIMENSION_TIME_NS, false},

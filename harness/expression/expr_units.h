@@ -7,7 +7,10 @@
 
 /* Numbers are kept in the unit that expr_dimension_unit gives. */
 enum dimension {
-    DIMENSION_PLAIN,
+    DIMENSION_PLAIN,  /* of two counts the quotient, and what else has no unit */
+    DIMENSION_NUMBER, /* that is written without a unit: of what it is compared with */
+    DIMENSION_COUNT,  /* of frames, packets, events, MiB/s: it is neither a share nor a frequency */
+    DIMENSION_SHARE,  /* "10%", or time per time */
     DIMENSION_TIME_NS,
     DIMENSION_BYTES,
     DIMENSION_RATE_BPS,
@@ -20,9 +23,12 @@ const char *expr_dimension_unit(enum dimension d);
 /* "a time" */
 const char *expr_dimension_words(enum dimension d);
 
+/* Is it one of those without a unit? */
+bool expr_is_plain(enum dimension d);
+
 /* The dimension of a counter's unit ("us"); *scale brings a value to the dimension's unit. */
 enum dimension expr_unit_dimension(const char *unit, double *scale);
-/* The dimension of such a value per second: bytes become bits/s, time becomes a plain share. */
+/* The dimension of such a value per second: bytes become bits/s, time becomes a share. */
 enum dimension expr_rate_dimension(enum dimension d, double *scale);
 
 /* May they be compared and added? What the sum is. */

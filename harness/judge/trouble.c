@@ -10,7 +10,6 @@
 #include "lib/roce/path_mtu.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -804,8 +803,8 @@ static void look_at(void *context, const char *role, const char *counter, const 
     (void)key;
     if (looked->loss->is == COUNTER_LOSS_ANSWERED)
         for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-            looked->found = looked->found || fnmatch(counter, answers[i], 0) == 0;
-    if (name_matches(role, looked->loss->role) && fnmatch(counter, looked->loss->counter, 0) == 0)
+            looked->found = looked->found || glob_matches(counter, answers[i]);
+    if (name_matches(role, looked->loss->role) && glob_matches(counter, looked->loss->counter))
         looked->found = true;
 }
 

@@ -4,7 +4,6 @@
 #include "lib/document/json_text.h"
 #include "lib/names/range.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +107,7 @@ static void column_add_gauge(const struct recorder *r, const struct recorded_hos
 static bool column_is_kept(const struct recorder *r, const struct recorded_host *host, const char *name)
 {
     for (size_t i = 0; i < r->kept_count; i++)
-        if (name_matches(r->kept[i].role, host->role) && fnmatch(r->kept[i].counter, name, 0) == 0)
+        if (name_matches(r->kept[i].role, host->role) && glob_matches(r->kept[i].counter, name))
             return true;
     return false;
 }

@@ -6,7 +6,6 @@
 #include "lib/roce/counters.h"
 #include "lib/statistics/distribution.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +99,7 @@ static json_t *column_kept_summary(const struct recorder *r, const struct record
         if (json_object_get(whole, always[i]))
             json_object_set(json, always[i], json_object_get(whole, always[i]));
     for (size_t i = 0; i < r->kept_count; i++)
-        if (name_matches(r->kept[i].role, host->role) && fnmatch(r->kept[i].counter, name, 0) == 0 &&
+        if (name_matches(r->kept[i].role, host->role) && glob_matches(r->kept[i].counter, name) &&
             json_object_get(whole, r->kept[i].key))
             json_object_set(json, r->kept[i].key, json_object_get(whole, r->kept[i].key));
     return json;

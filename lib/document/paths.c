@@ -3,8 +3,8 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/document/nearest.h"
+#include "lib/names/range.h"
 #include "lib/text.h"
-#include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static bool takes_parts(const char *path, const char *key, const char **rest)
     if (length >= sizeof parts)
         return false;
     snprintf(parts, sizeof parts, "%.*s", (int)length, path);
-    if (strcmp(parts, key) != 0 && fnmatch(parts, key, 0) != 0)
+    if (strcmp(parts, key) != 0 && !glob_matches(parts, key))
         return false;
     *rest = path[length] ? path + length + 1 : NULL;
     return true;
@@ -57,13 +57,13 @@ static bool item_matches(const json_t *item, size_t index, const char *part)
     char number[24];
     snprintf(number, sizeof number, "%zu", index);
     return strcmp(part, number) == 0 || (name && strcmp(part, name) == 0) ||
-           fnmatch(part, name ? name : number, 0) == 0;
+           glob_matches(part, name ? name : number);
 }
 
 /* A key is its own name too, also one with brackets, such as settings_of.h[0-15]. */
 static bool key_matches(const char *key, const char *part)
 {
-    return strcmp(part, key) == 0 || fnmatch(part, key, 0) == 0;
+    return strcmp(part, key) == 0 || glob_matches(part, key);
 }
 
 /* ---- into the lab */

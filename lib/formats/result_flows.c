@@ -3,7 +3,6 @@
 #include "lib/formats/flow.h"
 #include "lib/names/range.h"
 #include "lib/statistics/distribution.h"
-#include <fnmatch.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -148,7 +147,7 @@ bool result_flow_counts(const json_t *flows, const char *name, const char *glob,
     if (!name_matches(glob, name) || !result_flow_value(json_object_get(flows, name), value))
         return false;
     for (size_t i = 0; (flow = part_of(flows, name, i, single)); i++)
-        if (fnmatch(glob, single, 0) == 0 && result_flow_value(flow, value))
+        if (glob_matches(glob, single) && result_flow_value(flow, value))
             return false;
     return true;
 }

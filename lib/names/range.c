@@ -3,6 +3,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,18 +19,6 @@ struct piece {
     uint32_t first, last;
     int width; /* of its numbers with leading zeros; 0: they have none */
 };
-
-bool name_matches(const char *glob, const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    char above[160];
-    if (fnmatch(glob, name, 0) == 0)
-        return true;
-    if (!dot || strchr(dot, '/') || (size_t)(dot - name) >= sizeof above)
-        return false;
-    snprintf(above, sizeof above, "%.*s", (int)(dot - name), name);
-    return fnmatch(glob, above, 0) == 0;
-}
 
 /* ---- reading */
 
@@ -82,6 +71,78 @@ static const char *take_bracket(const char *word, const char *at, size_t *count,
         if (*at == ']')
             return at + 1;
     }
+}
+
+/* ---- in globs */
+
+/* What follows a bracket of numbers, of which one has several digits; NULL: it is a class of characters, as
+ * [01] is, or the same as one, as [0-7] is. */
+static const char *behind_range(const char *open)
+{
+    struct piece piece;
+    bool several = false, list = false;
+    for (const char *at = open + 1, *end; (end = read_piece(at, &piece)); at = end + 1) {
+        list = list || *end == ',' || memchr(at, '-', (size_t)(end - at));
+        several = several || piece.last > 9 || piece.width;
+        if (piece.last < piece.first || (*end != ',' && *end != ']'))
+            break;
+        if (*end == ']')
+            return several && list ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+static bool is_in_range(const char *open, const char *digits, size_t length)
+{
+    uint32_t number = 0;
+    struct piece piece;
+    for (size_t i = 0; i < length; i++)
+        number = number * 10 + (uint32_t)(digits[i] - '0');
+    for (const char *at = open + 1; (at = read_piece(at, &piece)); at++) {
+        bool written = piece.width ? length == (size_t)piece.width : length == 1 || *digits != '0';
+        if (written && number >= piece.first && number <= piece.last)
+            return true;
+        if (*at == ']')
+            break;
+    }
+    return false;
+}
+
+static bool matches(const char *glob, const char *name, int ranges)
+{
+    const char *open = strchr(glob, '['), *behind = NULL;
+    while (open && ranges < RANGE_BRACKETS && !(behind = behind_range(open)))
+        open = strchr(open + 1, '[');
+    if (!open || !behind)
+        return fnmatch(glob, name, 0) == 0;
+    char *before = xstrndup(glob, (size_t)(open - glob));
+    bool found = false;
+    for (size_t i = strcspn(name, DIGITS); !found && name[i]; i += 1 + strcspn(name + i + 1, DIGITS)) {
+        char *head = xstrndup(name, i);
+        size_t most = fnmatch(before, head, 0) == 0 ? strspn(name + i, DIGITS) : 0;
+        for (size_t length = 1; !found && length <= most && length <= DIGITS_MOST; length++)
+            found = is_in_range(open, name + i, length) && matches(behind, name + i + length, ranges + 1);
+        free(head);
+    }
+    free(before);
+    return found;
+}
+
+bool glob_matches(const char *glob, const char *name)
+{
+    return matches(glob, name, 0);
+}
+
+bool name_matches(const char *glob, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    char above[160];
+    if (glob_matches(glob, name))
+        return true;
+    if (!dot || strchr(dot, '/') || (size_t)(dot - name) >= sizeof above)
+        return false;
+    snprintf(above, sizeof above, "%.*s", (int)(dot - name), name);
+    return glob_matches(glob, above);
 }
 
 int range_parse(const char *word, struct range *range, struct error *e)

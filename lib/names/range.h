@@ -34,6 +34,8 @@ void range_name(const struct range *range, size_t i, struct text *out);
  * sentence. */
 json_t *range_fill(const struct range *range, size_t i, const json_t *value, struct error *e);
 
+/* Does a glob match a name? A bracket of numbers is a range here, too: h[0-15] matches h12. */
+bool glob_matches(const char *glob, const char *name);
 /* Does a glob match a name, or what comes before its dot: "a" and "a.rail*" match a.rail3, a NIC of a; "up"
  * matches up.rail3, the flow of a NIC? */
 bool name_matches(const char *glob, const char *name);

@@ -48,6 +48,36 @@ static void ranges_stand_for_names(void **state)
     expect_names("a]", "a]");
 }
 
+static void a_glob_has_ranges(void **state)
+{
+    static const struct {
+        const char *glob, *name;
+        bool matches;
+    } cases[] = {
+        {"h[0-15]", "h12", true},
+        {"h[0-15]", "h16", false},
+        {"h[0-15]", "h01", false}, /* no name of the range */
+        {"h[00-15]", "h07", true},
+        {"h[00-15]", "h7", false},
+        {"h[0-1,16]", "h16", true},
+        {"h[0-1,16]", "h6", false},
+        {"r[0-3]h[8-12]", "r2h10", true},
+        {"*[9-11].x", "leaf10.x", true},
+        {"port[0-15]_*_bytes", "port12_prio3_tx_bytes", true},
+        {"port[0-15]_*_bytes", "port16_prio3_tx_bytes", false},
+        {"h[0-15]*", "h123", true}, /* 12 and "3" */
+        {"h[0-7]", "h5", true},
+        {"h[0-7]", "h10", false},
+        {"h[01]", "h1", true}, /* characters */
+        {"h[!0-15]", "h7", true},
+        {"h[10-15", "h12", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (glob_matches(cases[i].glob, cases[i].name) != cases[i].matches)
+            fail_msg("%s and %s", cases[i].glob, cases[i].name);
+}
+
 static void what_is_no_range_is_refused(void **state)
 {
     static const struct {
@@ -495,6 +525,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_stand_for_names),
+        cmocka_unit_test(a_glob_has_ranges),
         cmocka_unit_test(what_is_no_range_is_refused),
         cmocka_unit_test(values_have_the_number_of_the_name),
         cmocka_unit_test(labs_are_written_out),
