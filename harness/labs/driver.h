@@ -60,6 +60,8 @@ struct lab_driver {
     int (*open)(const struct lab_run *run, void **state, struct error *e);
     /* Memory that the run takes here. NULL: nothing to speak of. */
     uint64_t (*needs_bytes)(void *state);
+    /* What the run writes at least. NULL: it is not known before. */
+    uint64_t (*writes_bytes)(void *state);
     /* Could the lab's samples have every counter that the expression reads? 0, or -1 with why not. Between
      * open and start; no host is reached. NULL: only the hosts know. */
     int (*check_expression)(void *state, const struct expr *expr, struct error *e);

@@ -66,6 +66,7 @@ static int precheck_cell(const struct cell *cell, struct decisions *decisions, s
         uint64_t bytes = lab && driver->needs_bytes ? driver->needs_bytes(lab->state) : 0;
         int result = !lab ? -1 : driver->check_expression ? note_what_lab_decides(decisions, lab, e) : 0;
         found->bytes = bytes > found->bytes ? bytes : found->bytes;
+        found->written += lab && driver->writes_bytes ? driver->writes_bytes(lab->state) : 0;
         if (found->keep && result == 0)
             found->lab = lab;
         else

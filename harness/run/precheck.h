@@ -16,6 +16,7 @@ struct precheck {
     json_t *warnings; /* are added to, as doctor_warn_of_run does; NULL: none are wanted */
 
     uint64_t bytes;         /* memory that the largest run takes here; 0: nothing to speak of */
+    uint64_t written;       /* what the runs of all cells write at least; 0: it is not known */
     struct lab_opened *lab; /* that is kept, for lab_opened_close; also after a failure */
 };
 

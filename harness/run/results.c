@@ -3,9 +3,11 @@
 #include "lib/folder/fresh.h"
 #include "lib/text.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LATEST "latest"
@@ -70,6 +72,21 @@ done:
     return made;
 }
 
+uint64_t results_free_bytes(const char *out)
+{
+    struct statvfs system;
+    char *path = strdup(out), *slash;
+    int found = path ? statvfs(path, &system) : -1;
+    while (found != 0 && path && (slash = strrchr(path, '/')) && slash > path) {
+        *slash = '\0';
+        found = statvfs(path, &system);
+    }
+    if (found != 0 && *out != '/')
+        found = statvfs(".", &system);
+    free(path);
+    return found == 0 ? (uint64_t)system.f_bavail * system.f_frsize : UINT64_MAX;
+}
+
 void results_cell_name(size_t number, char *name, size_t size)
 {
     snprintf(name, size, "%02zu", number);
@@ -126,7 +143,14 @@ int results_point_latest(const char *folder, struct error *e)
 {
     struct folder above;
     const char *name = open_above(folder, &above, e);
-    int result = name ? point(&above, name, e) : strchr(folder, '/') ? -1 : 0;
+    struct stat is;
+    int result = strchr(folder, '/') ? -1 : 0;
+    if (name && fstatat(above.fd, LATEST, &is, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(is.st_mode))
+        error_set(e,
+                  "%s/" LATEST " is no link, and is left as it is: it does not lead to the newest result, %s",
+                  above.path, name);
+    else if (name)
+        result = point(&above, name, e);
     folder_close(&above);
     return result;
 }

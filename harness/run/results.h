@@ -25,4 +25,7 @@ char *results_time(void);
  * the same results. While a version is developed, its text stays. */
 const char *results_build(void);
 
+/* How much may still be written there, or where it will be made. UINT64_MAX: that is not known. */
+uint64_t results_free_bytes(const char *out);
+
 #endif

@@ -221,6 +221,27 @@ static int sweep_share_processors(struct sweep *s, struct error *e)
     return choose_jobs(s, lab, free_bytes, e);
 }
 
+#define WRITTEN_MANY 1000000000 /* bytes: what is more is said */
+
+/* Is there room for what is known to be written? A run that goes on has a part of it. */
+static int sweep_check_room(const struct sweep *s, struct error *e)
+{
+    uint64_t all = s->precheck.written * (uint64_t)s->request->repeats,
+             left = s->request->resume ? UINT64_MAX : results_free_bytes(s->request->out);
+    size_t runs = sweep_run_count(s);
+    static const char fewer[] =
+        "a longer sample.every, shorter phases, or less in sample.roles or sample.groups";
+    if (s->request->of_search || all <= WRITTEN_MANY)
+        return 0;
+    if (all > left)
+        return error_set(e, "%zu %s at least %.1f GB, and %s has %.1f GB free: expected %s", runs,
+                         runs == 1 ? "run writes" : "runs write", (double)all / 1e9, s->request->out,
+                         (double)left / 1e9, fewer);
+    log_warning("%zu %s at least %.1f GB; less with %s", runs, runs == 1 ? "run writes" : "runs write",
+                (double)all / 1e9, fewer);
+    return 0;
+}
+
 /* ---- settings that the runs leave to each other: to set and restore them takes longer than many a run */
 
 static void sweep_keeps_settings(struct sweep *s)
@@ -548,8 +569,11 @@ static void sweep_draw_report(struct sweep *s)
     struct error e;
     struct text page = {0}, why = {0};
     const char *folders[] = {s->folder};
-    bool people = !s->request->quiet && !s->request->json, draws = !s->request->no_report,
+    bool large = s->ending == ENDING_INTERRUPTED && s->precheck.written > WRITTEN_MANY,
+         people = !s->request->quiet && !s->request->json, draws = !s->request->no_report && !large,
          tells = people && sweep_is_long(s);
+    if (large && !s->request->no_report)
+        log_info("no report was drawn of this much; harness report %s draws it", s->folder);
     if ((!draws && !tells) || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
     char *cells = NULL;
@@ -965,6 +989,30 @@ static int sweep_keep_runs(struct sweep *s, struct error *e)
 
 /* ---- from the request to the exit status */
 
+/* What was written is elsewhere, or nowhere, if somebody moved or removed the folder meanwhile. */
+static int sweep_find_result(const struct sweep *s, struct error *e)
+{
+    struct stat is;
+    if (lstat(s->folder, &is) != 0 || !S_ISDIR(is.st_mode) || is.st_ino != s->folder_inode)
+        return error_set(e, "the result is gone: %s was removed or replaced while it ran", s->folder);
+    for (size_t i = 0; i < s->todo_count && s->ending == ENDING_WHOLE; i++) {
+        json_t *entry = s->index.entries[s->todo[i]];
+        const char *name = json_string_value(json_object_get(entry, "folder"));
+        char *folder = sweep_has_index(s) ? files_join(s->folder, name ? name : "") : strdup(s->folder),
+             *path = folder ? files_join(folder, "result.json") : NULL;
+        bool there = !path || !entry || files_exist(path);
+        if (!there)
+            error_set(e, "the result is gone: there is no %s", path);
+        free(path);
+        free(folder);
+        if (!there)
+            return -1;
+    }
+    return is_result(s->folder) || s->ending != ENDING_WHOLE
+               ? 0
+               : error_set(e, "the result is gone: there is none in %s", s->folder);
+}
+
 /* The folder, its request and its index. */
 static int sweep_open_folder(struct sweep *s, struct error *e)
 {
@@ -985,6 +1033,8 @@ static int sweep_open_folder(struct sweep *s, struct error *e)
     if (s->request->resume && (sweep_keep_runs(s, e) != 0 || index_unfinish(&s->index, e) != 0))
         return -1;
     sweep_list_todo(s);
+    struct stat is;
+    s->folder_inode = stat(s->folder, &is) == 0 ? is.st_ino : 0;
     return 0;
 }
 
@@ -1016,7 +1066,12 @@ static int sweep_run_all(struct sweep *s)
             log_error("%s", e.text);
             sweep_fail(s, ENDING_LAB_FAILED, &e);
         }
-        sweep_conclude(s);
+        if (sweep_find_result(s, &e) == 0) {
+            sweep_conclude(s);
+        } else {
+            log_error("%s", e.text);
+            sweep_fail(s, ENDING_LAB_FAILED, &e);
+        }
     }
     int status = sweep_exit_status(s); /* before signals that were heard are released */
     interrupt_close(&s->interrupt);
@@ -1076,7 +1131,8 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
                                     .first_alone = request->of_search,
                                     .keep = sweep_run_count(s) == 1 && !request->dry_run && !request->on,
                                     .warnings = warnings};
-    if (precheck_plan(&s->plan, &s->precheck, e) != 0 || sweep_share_processors(s, e) != 0)
+    if (precheck_plan(&s->plan, &s->precheck, e) != 0 || sweep_share_processors(s, e) != 0 ||
+        sweep_check_room(s, e) != 0)
         return -1;
     progress_open(&s->progress, request->quiet != 0);
     return 0;

@@ -7,6 +7,7 @@
 #include "harness/run/index.h"
 #include "harness/run/request.h"
 #include "lib/text.h"
+#include <sys/types.h>
 
 struct sweep;
 
@@ -36,6 +37,7 @@ struct sweep {
     struct interrupt interrupt;
     struct progress progress;
     char *folder;
+    ino_t folder_inode;
     int lock; /* the folder's */
     struct index index;
     size_t *todo; /* the runs, by number from 0, that are not in the index yet, in the order of running */

@@ -130,17 +130,42 @@ struct counters_check {
     struct error *e;
 };
 
+/* Of a glob over counters: are all that are sampled of one unit? `first`: what was matched so far. */
+static int check_units_of_role(const struct counters_check *c, size_t role, const char *glob, const char *key,
+                               struct sim_counter *first)
+{
+    struct sim_series series;
+    const struct scenario *scenario = &c->lab->run->cell->scenario;
+    const struct sim_counter *next;
+    size_t at = 0;
+    int result = 0;
+    sim_series_open(&series, c->lab->sim, &c->senders, c->lab->setup.node_of_role[role],
+                    scenario_groups(scenario));
+    while (result == 0 && (next = sim_series_next(&series, c->lab->sim, glob, &at)))
+        if (expr_key_takes(key, next->is) && !first->is)
+            *first = *next;
+        else if (expr_key_takes(key, next->is) && expr_units_unlike(first->is, next->is))
+            result = error_set(c->e, EXPR_UNLIKE, scenario_role(scenario, role), glob, first->name,
+                               first->is->unit, next->name, next->is->unit);
+    sim_series_close(&series);
+    return result;
+}
+
 static void check_counter(void *context, const char *role_glob, const char *counter, const char *key)
 {
     struct counters_check *c = context;
     const char *role;
+    struct sim_counter first = {NULL, NULL};
     int found = -1;
-    (void)key;
     if (c->result != 0)
         return;
-    for (size_t i = 0; found != 0 && (role = scenario_role(&c->lab->run->cell->scenario, i)); i++)
+    const struct scenario *scenario = &c->lab->run->cell->scenario;
+    for (size_t i = 0; found != 0 && (role = scenario_role(scenario, i)); i++)
         if (name_matches(role_glob, role))
             found = check_counter_of_role(c->lab, &c->senders, i, counter, c->e);
+    for (size_t i = 0; strpbrk(counter, "*?[") && found == 0 && (role = scenario_role(scenario, i)); i++)
+        if (name_matches(role_glob, role))
+            found = check_units_of_role(c, i, counter, key, &first);
     c->result = found;
 }
 
@@ -181,7 +206,7 @@ static int build_sim(struct sim_lab *lab, struct error *e)
     lab->setup.config.threads = lab->run->threads;
     lab->setup.config.pause_log_capacity = PAUSE_CAPACITY;
     lab->sim = sim_new(&lab->setup.config, e);
-    return lab->sim ? samples_check_roles(cell, lab->sim, &lab->setup, e) : -1;
+    return lab->sim ? samples_check_roles(cell, lab->sim, &lab->setup, &lab->sample_bytes, e) : -1;
 }
 
 static int sim_lab_open(const struct lab_run *run, void **state, struct error *e)
@@ -218,6 +243,23 @@ static uint64_t sim_lab_needs_bytes(void *state)
 {
     const struct sim_lab *lab = state;
     return lab->needed_bytes;
+}
+
+#define INTERVAL_BYTES 100 /* of a line of flows.jsonl, at least */
+
+/* Samples, and intervals of flows without an end. */
+static uint64_t sim_lab_writes_bytes(void *state)
+{
+    const struct sim_lab *lab = state;
+    const struct scenario *scenario = &lab->run->cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    int64_t phase_ns[4];
+    size_t endless = 0;
+    scenario_phase_starts(scenario, phase_ns);
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        endless += flows[i].size_bytes == FIELD_UNSET;
+    return (uint64_t)(phase_ns[3] / scenario->sample.every_ns) * lab->sample_bytes +
+           (uint64_t)(phase_ns[3] / lab->interval_ns) * endless * INTERVAL_BYTES;
 }
 
 static int sim_lab_bring_up(void *state, struct error *e)
@@ -434,6 +476,7 @@ const struct lab_driver lab_driver_sim = {
     .simulated = true,
     .open = sim_lab_open,
     .needs_bytes = sim_lab_needs_bytes,
+    .writes_bytes = sim_lab_writes_bytes,
     .check_expression = sim_lab_check_expression,
     .bring_up = sim_lab_bring_up,
     .describe = sim_lab_describe,

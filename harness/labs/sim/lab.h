@@ -12,8 +12,8 @@ struct sim_lab {
     const struct lab_run *run;
     struct sim_setup setup;
     struct sim *sim;
-    uint64_t needed_bytes;
-    bool started;                                     /* the run */
+    uint64_t needed_bytes, sample_bytes; /* memory; what a sample of all listed roles takes at least */
+    bool started;                        /* the run */
     int64_t measure_start_ns, measure_end_ns, end_ns; /* of the phases */
     int64_t now_ns, looked_ns;                        /* for signals, on the monotonic clock */
     bool whole;                                       /* the measure phase has ended */

@@ -8,9 +8,9 @@
 #include "lib/document/json_text.h"
 #include "lib/document/nearest.h"
 #include "lib/formats/lines.h"
+#include "lib/names/range.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,16 +119,27 @@ bool sim_series_match(const struct sim_series *s, const struct sim *sim, const s
     char name[GAUGE_NAME];
     own_columns(sim, s->node, &own);
     for (size_t i = 0; i < s->own_count; i++)
-        if (s->kept[i] && fnmatch(glob, own[i].name, 0) == 0)
+        if (s->kept[i] && glob_matches(glob, own[i].name))
             return true;
     for (size_t i = 0; i < s->flow_count; i++)
         for (size_t k = 0; k < sim_flow_gauges(sim, s->flows[i]); k++) {
             name_gauge(name, sizeof name, sim_flow_congestion_control(sim, s->flows[i]),
                        setup->flows[s->flows[i]].name, sim_flow_gauge_name(sim, s->flows[i], k));
-            if (fnmatch(glob, name, 0) == 0)
+            if (glob_matches(glob, name))
                 return true;
         }
     return false;
+}
+
+const struct sim_counter *sim_series_next(const struct sim_series *s, const struct sim *sim, const char *glob,
+                                          size_t *at)
+{
+    const struct sim_counter *own;
+    own_columns(sim, s->node, &own);
+    for (; *at < s->own_count; ++*at)
+        if (s->kept[*at] && glob_matches(glob, own[*at].name))
+            return &own[(*at)++];
+    return NULL;
 }
 
 const char *sim_series_nearest(const struct sim_series *s, const struct sim *sim, const char *name)
@@ -306,7 +317,7 @@ static int refuse_role(const char *role, const struct sim_series *series, const 
 
 /* A reader takes no line with more columns, and no result with more of them in all. */
 static int check_listed(const struct listing *c, const struct sim *sim, const struct sim_senders *senders,
-                        struct error *e)
+                        uint64_t *sample_bytes, struct error *e)
 {
     size_t sum = 0, count = 0;
     for (size_t role = 0; role < c->cell->scenario.roles.count; role++) {
@@ -322,6 +333,7 @@ static int check_listed(const struct listing *c, const struct sim *sim, const st
         sim_series_close(&series);
         return -1;
     }
+    *sample_bytes = 2 * sum + count * strlen("[\"a\",1]\n"); /* a digit and a comma each */
     if (sum <= LISTED_COLUMNS_MOST)
         return 0;
     return error_set(e,
@@ -331,7 +343,7 @@ static int check_listed(const struct listing *c, const struct sim *sim, const st
 }
 
 int samples_check_roles(const struct cell *cell, const struct sim *sim, const struct sim_setup *setup,
-                        struct error *e)
+                        uint64_t *sample_bytes, struct error *e)
 {
     size_t roles = cell->scenario.roles.count, *columns = xcalloc(roles + 1, sizeof *columns);
     bool *listed = xcalloc(roles + 1, sizeof *listed);
@@ -345,7 +357,7 @@ int samples_check_roles(const struct cell *cell, const struct sim *sim, const st
     }
     const struct listing listing = {cell, setup->node_of_role, columns, listed};
     choose_listed(&listing);
-    int result = check_listed(&listing, sim, &senders, e);
+    int result = check_listed(&listing, sim, &senders, sample_bytes, e);
     sim_senders_free(&senders);
     free(columns);
     free(listed);

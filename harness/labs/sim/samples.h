@@ -19,10 +19,10 @@ int samples_write_lasting_pauses(struct sim_lab *lab, struct error *e);
 int samples_finish(struct sim_lab *lab, struct error *e);
 void samples_close(struct sim_lab *lab);
 
-/* Before a run: -1 when a role that will be listed has more columns than a line of samples may have, or
- * all of them together more than a result has room for. */
+/* Before a run: what a sample of all listed roles takes at least; -1 when a role that will be listed has more
+ * columns than a line of samples may have, or all of them together more than a result has room for. */
 int samples_check_roles(const struct cell *cell, const struct sim *sim, const struct sim_setup *setup,
-                        struct error *e);
+                        uint64_t *sample_bytes, struct error *e);
 
 /* ---- columns of one node */
 
@@ -49,6 +49,9 @@ void sim_series_close(struct sim_series *s);
 /* Does a column match the glob? */
 bool sim_series_match(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
                       const char *glob);
+/* The simulator's own columns that match the glob, one by one; *at is 0 at first. NULL: no other does. */
+const struct sim_counter *sim_series_next(const struct sim_series *s, const struct sim *sim, const char *glob,
+                                          size_t *at);
 /* The simulator's own column with the nearest name, or NULL. */
 const char *sim_series_nearest(const struct sim_series *s, const struct sim *sim, const char *name);
 
