@@ -9,12 +9,14 @@
 #include "harness/plan/settings_fit.h"
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
 #include "lib/faults/injection.h"
 #include "lib/faults/link_fault.h"
 #include "lib/formats/settings.h"
 #include "lib/physics/host.h"
 #include "lib/xalloc.h"
 #include "lib/text.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -583,6 +585,59 @@ static void check_unused(const struct effect *f)
     }
 }
 
+/* ---- roles of the lab */
+
+/* "Ho" is "h0" to a reader: letters without their case, and those that look like digits. */
+static void fold(const char *name, char *out, size_t size)
+{
+    size_t i = 0;
+    for (; name[i] && name[i] != '.' && i + 1 < size; i++) {
+        int c = tolower((unsigned char)name[i]);
+        out[i] = c == 'o' ? '0' : c == 'l' || c == 'i' ? '1' : (char)c;
+    }
+    out[i] = '\0';
+}
+
+/* Is one the other with a slip? h1 and h16 are not: a lab serves scenarios of fewer hosts. */
+static bool is_slip(const char *word, const char *role)
+{
+    static const char digits[] = "0123456789";
+    char a[64], b[64];
+    size_t same = 0;
+    fold(word, a, sizeof a);
+    fold(role, b, sizeof b);
+    if (strcmp(a, b) == 0)
+        return true;
+    while (a[same] && a[same] == b[same])
+        same++;
+    bool of_digits =
+        strspn(a + same, digits) == strlen(a + same) && strspn(b + same, digits) == strlen(b + same);
+    return strlen(a) >= 4 && nearest_edits(a, b) == 1 && !of_digits;
+}
+
+/* A lab's role that is none of the scenario's, and nearly one that the lab gives to nobody. */
+static void check_lab_roles(const struct effect *f)
+{
+    const struct scenario *scenario = &f->cell->scenario;
+    const struct named_string *roles = f->cell->lab.roles.items;
+    const char *role;
+    for (size_t i = 0; i < f->cell->lab.roles.count; i++) {
+        const char *near = NULL;
+        bool used = false;
+        for (size_t k = 0; !used && (role = scenario_role(scenario, k)); k++) {
+            size_t length = strcspn(role, ".");
+            used = strcmp(role, roles[i].name) == 0 ||
+                   (strlen(roles[i].name) == length && strncmp(role, roles[i].name, length) == 0);
+            bool free_role = !json_object_getn(f->cell->lab.role_index, role, length);
+            near = !near && free_role && is_slip(roles[i].name, role) ? role : near;
+        }
+        if (!used && near)
+            doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", NULL,
+                       "roles.%s of lab %s: the scenario has no such role; did you mean \"%s\"?",
+                       roles[i].name, f->x->lab->name, near);
+    }
+}
+
 static void examine_effect(const struct doctor_subject *x)
 {
     struct effect f = {.x = x,
@@ -600,6 +655,7 @@ static void examine_effect(const struct doctor_subject *x)
     check_sizes(&f);
     check_rates(&f);
     check_unused(&f);
+    check_lab_roles(&f);
     if (lab_kind(&f.cell->lab)->simulated) {
         check_modelled(&f);
         doctor_each_flow(f.cell, check_recovery, &f);

@@ -9,6 +9,7 @@
 #include "lib/document/json_text.h"
 #include "lib/document/table.h"
 #include "lib/random.h"
+#include "lib/text.h"
 #include "lib/units.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -531,12 +532,67 @@ static json_t *values_of_choice(const void *context, const char *path)
     return values;
 }
 
+/* "except[0] settings.ecn" */
+static void place_of(struct text *place, const char *key, size_t i, const char *path)
+{
+    text_clear(place);
+    text_add(place, "%s[%zu]: %.100s", key, i, path);
+}
+
+#define SHOWN_VALUES 6
+
+/* Keep how often the value that is asked for at a path was met and was not, and some values that are there.
+ */
+static void note_met(const struct lookup *lookup, const char *place, const char *path, bool met)
+{
+    json_t *seen = json_object_get(lookup->conditions->met, place), *values, *value, *of;
+    size_t i;
+    if (!seen) {
+        seen = json_make("{s:b,s:b,s:{}}", "met", false, "missed", false, "values");
+        json_object_set_new(lookup->conditions->met, place, seen);
+    }
+    json_object_set_new(seen, met ? "met" : "missed", json_true());
+    of = json_object_get(seen, "values");
+    values = json_object_size(of) < SHOWN_VALUES ? values_of_choice(lookup, path) : NULL;
+    json_array_foreach(values, i, value)
+    {
+        char *shown = json_shown(value);
+        json_object_set_new(of, shown ? shown : "?", json_true());
+        free(shown);
+    }
+    json_decref(values);
+}
+
+/* Does a condition hold? Each of its values is asked for by itself. */
+static int one_holds(const json_t *condition, const char *key, size_t i, const struct lookup *lookup,
+                     struct error *e)
+{
+    const char *path;
+    json_t *wanted;
+    struct text place = {0};
+    int holds = 1;
+    json_object_foreach((json_t *)(uintptr_t)condition, path, wanted)
+    {
+        json_t *alone = json_make("{s:O}", path, wanted);
+        int one = condition_holds(alone, values_of_choice, lookup, e);
+        json_decref(alone);
+        holds = one < 0 ? -1 : holds & one;
+        if (one < 0)
+            break;
+        place_of(&place, key, i, path);
+        if (lookup->conditions->met)
+            note_met(lookup, text_string(&place), path, one);
+    }
+    text_free(&place);
+    return holds;
+}
+
 /* Does one of the conditions hold? */
 static int any_holds(const json_t *conditions, const char *key, const struct lookup *lookup, struct error *e)
 {
     int holds = 0;
     for (size_t i = 0; i < json_array_size(conditions); i++) {
-        int one = condition_holds(json_array_get(conditions, i), values_of_choice, lookup, e);
+        int one = one_holds(json_array_get(conditions, i), key, i, lookup, e);
         if (one < 0)
             return error_prefix(e, "%s.%s[%zu]", lookup->conditions->of, key, i);
         holds |= one;
@@ -595,6 +651,39 @@ int conditions_check_seen(const struct choice_conditions *c, struct error *e)
     return check_seen(c, c->except, "except", e) == 0 ? check_seen(c, c->only, "only", e) : -1;
 }
 
+/* A value that no combination has is a slip, and so is one that none has not: "!= gpuu". */
+static int check_met(const struct choice_conditions *c, const json_t *list, const char *key, struct error *e)
+{
+    const char *path, *value;
+    json_t *wanted, *is;
+    struct text place = {0}, values = {0};
+    for (size_t i = 0; i < json_array_size(list); i++)
+        json_object_foreach(json_array_get(list, i), path, wanted)
+        {
+            place_of(&place, key, i, path);
+            json_t *seen = json_object_get(c->met, text_string(&place));
+            const char *text = json_string_value(wanted);
+            bool never = seen && json_is_false(json_object_get(seen, "met")),
+                 always = seen && json_is_false(json_object_get(seen, "missed")) && text &&
+                          strncmp(text, "!=", 2) == 0;
+            if (!never && !always)
+                continue;
+            json_object_foreach(json_object_get(seen, "values"), value, is)
+            {
+                text_add(&values, "%s%.80s", values.length ? ", " : "", value);
+            }
+            char *shown = json_shown(wanted);
+            error_set(e, "%s.%s is %.80s in %s combination: it is %s", c->of, text_string(&place),
+                      shown ? shown : "?", never ? "no" : "every", text_string(&values));
+            free(shown);
+            text_free(&values);
+            text_free(&place);
+            return -1;
+        }
+    text_free(&place);
+    return 0;
+}
+
 static int keep_combinations(struct choices *c, const struct choice_conditions *conditions, struct error *e)
 {
     size_t kept = 0;
@@ -613,8 +702,8 @@ static int keep_combinations(struct choices *c, const struct choice_conditions *
     return admitted < 0 ? -1 : 0;
 }
 
-static int choose_combinations(struct choices *c, const json_t *sweep, choices_values values_at,
-                               const void *context, struct error *e)
+static int choose_combinations(struct choices *c, const json_t *sweep, bool as_written,
+                               choices_values values_at, const void *context, struct error *e)
 {
     struct choice_conditions conditions = {.of = "sweep",
                                            .except = json_object_get(sweep, "except"),
@@ -627,23 +716,29 @@ static int choose_combinations(struct choices *c, const json_t *sweep, choices_v
         return -1;
     size_t combinations = c->count;
     conditions.seen = json_object();
+    conditions.met = as_written ? json_object() : NULL;
     int result = keep_combinations(c, &conditions, e);
     if (result == 0)
         result = conditions_check_seen(&conditions, e);
+    if (result == 0 && as_written &&
+        (check_met(&conditions, conditions.except, "except", e) != 0 ||
+         check_met(&conditions, conditions.only, "only", e) != 0))
+        result = -1;
     if (result == 0 && c->count == 0)
         result = error_set(e, "sweep: except and only leave none of %zu combinations", combinations);
     json_decref(conditions.seen);
+    json_decref(conditions.met);
     return result;
 }
 
 /* ---- the whole sweep */
 
-int choices_parse(const json_t *sweep, bool many, choices_values values_at, const void *context,
-                  struct choices *choices, struct error *e)
+int choices_parse(const json_t *sweep, bool many, bool as_written, choices_values values_at,
+                  const void *context, struct choices *choices, struct error *e)
 {
     *choices = (struct choices){.lists = json_object()};
     if (add_axes(choices, sweep, e) == 0 && count_combinations(choices, many, e) == 0 &&
-        choose_combinations(choices, sweep, values_at, context, e) == 0)
+        choose_combinations(choices, sweep, as_written, values_at, context, e) == 0)
         return 0;
     choices_free(choices);
     return -1;

@@ -40,6 +40,7 @@ struct choice_conditions {
     choices_values values_at;
     const void *context;
     json_t *seen; /* gets the paths that matched anything */
+    json_t *met;  /* gets what each value that is asked for met; may be NULL */
 };
 /* Are they lists of conditions? */
 int conditions_check(const struct choice_conditions *conditions, struct error *e);
@@ -50,9 +51,10 @@ int conditions_check_seen(const struct choice_conditions *conditions, struct err
 
 /* Parse the "sweep" of a scenario (NULL: none, which is one choice without paths). More than CHOICES_MANY
  * combinations are an error unless `many` is set. values_at() gives the values at the paths of "except" and
- * "only" that the sweep does not vary. On error nothing is left allocated. */
-int choices_parse(const json_t *sweep, bool many, choices_values values_at, const void *context,
-                  struct choices *choices, struct error *e);
+ * "only" that the sweep does not vary. `as_written`: what they ask for occurs. On error nothing is left
+ * allocated. */
+int choices_parse(const json_t *sweep, bool many, bool as_written, choices_values values_at,
+                  const void *context, struct choices *choices, struct error *e);
 /* The documents that a choice makes; a new reference. */
 typedef json_t *(*choices_document)(const void *context, const json_t *choice);
 /* Is there a path whose values change nothing, because later ones overwrite them? That is an error: its cells

@@ -191,16 +191,41 @@ static bool is_judged(const struct plan *plan, const struct judgement *j)
     return !paths_any_in_lab(j->when) || plan->first.lab_json;
 }
 
+/* "!= gpuu" of a path that the sweep varies holds in every run, if none has the value. */
+static int check_unlike(const struct plan *plan, const json_t *when, struct error *e)
+{
+    const char *path;
+    json_t *wanted;
+    json_object_foreach((json_t *)(uintptr_t)when, path, wanted)
+    {
+        const char *text = json_string_value(wanted);
+        struct text values = {0};
+        if (!text || strncmp(text, "!=", 2) != 0 || strstr(text, " and ") ||
+            !json_object_get(plan->sweep, path))
+            continue;
+        json_t *same = json_textf("==%.200s", text + 2);
+        bool occurs = value_in_a_cell(plan, path, same);
+        json_decref(same);
+        if (occurs)
+            continue;
+        values_in_cells(plan, path, &values);
+        error_set(e, "%.100s is \"%.80s\" in every run: it is %s", path, text, text_string(&values));
+        text_free(&values);
+        return -1;
+    }
+    return 0;
+}
+
 static int check_when(const struct decidable *d, const struct judgement *j, size_t i, struct error *e)
 {
     const struct condition *condition = &d->conditions[i];
     if (j->when && !json_is_object(j->when))
         return error_set(e, "%s[%zu].when: expected an object such as {\"PATH\": VALUE}", j->list, j->index);
-    if (!is_judged(d->plan, j) || condition->holds > 0)
+    if (!is_judged(d->plan, j) || (condition->holds > 0 && check_unlike(d->plan, j->when, e) == 0))
         return 0;
     if (condition->holds < 0)
         *e = condition->why;
-    else
+    else if (condition->holds == 0)
         explain_when(d->plan, j->when, e);
     return error_prefix(e, "%s[%zu].when", j->list, j->index);
 }
@@ -278,6 +303,31 @@ static void note_conditions(struct decidable *d, const struct cell *cell)
         if (j.against && d->places.by_choice && !condition->compared)
             condition->compared = plan_when(cell, j.when) && has_other(d, cell, j.against);
     }
+}
+
+/* ---- names */
+
+static bool same_needs(const struct list_of *a, const struct list_of *b)
+{
+    return a->count == b->count && (!a->count || memcmp(a->items, b->items, a->count * sizeof(int)) == 0);
+}
+
+/* Results, --expect and comparisons find a judgement by its name, which those of other cells may share. */
+static void note_names(struct decidable *d, const struct cell *cell)
+{
+    struct judgement one, other;
+    for (size_t i = 0; !d->twice && plan_judgement(cell, i, &one); i++)
+        for (size_t k = 0; k < i && plan_judgement(cell, k, &other); k++) {
+            if (strcmp(one.list, other.list) != 0 || strcmp(one.name, other.name) != 0 ||
+                !same_needs(one.needs, other.needs) || !plan_when(cell, one.when) ||
+                !plan_when(cell, other.when))
+                continue;
+            d->twice = true;
+            error_set(&d->why_twice,
+                      "%s[%zu].name: \"%.100s\" is the name of %s[%zu], too, and both are of the same run",
+                      one.list, one.index, one.name, other.list, other.index);
+            break;
+        }
 }
 
 /* ---- times */
@@ -408,6 +458,7 @@ void decidable_note(struct decidable *d, const struct cell *cell)
     struct error why_not;
     d->late = d->late || check_times(d->plan, &cell->scenario, &d->why_late) != 0;
     note_conditions(d, cell);
+    note_names(d, cell);
     for (size_t i = 0; i < d->decisions.count; i++)
         if (decisions_lack(&d->decisions, cell, i, &j))
             decisions_note(&d->decisions, i, expr_decidable(j.expr, &cell->scenario, &why_not) == 0,
@@ -417,8 +468,8 @@ void decidable_note(struct decidable *d, const struct cell *cell)
 int decidable_end(const struct decidable *d, struct error *e)
 {
     struct judgement j;
-    if (d->late) {
-        *e = d->why_late;
+    if (d->late || d->twice) {
+        *e = d->late ? d->why_late : d->why_twice;
         return -1;
     }
     for (size_t i = 0; i < d->decisions.count && plan_judgement(&d->plan->first, i, &j); i++)
@@ -450,8 +501,9 @@ static int check_keys(const struct judgement *j, struct error *e)
 int decidable_end_changed(const struct decidable *d, struct error *e)
 {
     struct judgement j;
-    if (d->late && !is_shortened(d->plan)) {
-        *e = d->why_late;
+    bool late = d->late && !is_shortened(d->plan);
+    if (late || d->twice) {
+        *e = late ? d->why_late : d->why_twice;
         return -1;
     }
     for (size_t i = 0; plan_judgement(&d->plan->first, i, &j); i++)

@@ -54,6 +54,8 @@ struct decidable {
     const struct plan *plan;
     bool late;
     struct error why_late; /* in the first cell that is */
+    bool twice;            /* two judgements of one name are of the same runs */
+    struct error why_twice;
     struct condition {
         int holds;             /* 1: in a cell; -1: it cannot be read */
         struct error why;      /* then */

@@ -964,8 +964,8 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
     const struct cell_sources *d = &plan->from;
     if (assign_check_roles(d->scenario, d->requested, e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
-    if (choices_parse(json_object_get(d->scenario, "sweep"), many, values_with_choice, d, &plan->choices,
-                      e) != 0)
+    if (choices_parse(json_object_get(d->scenario, "sweep"), many, json_object_size(d->requested) == 0,
+                      values_with_choice, d, &plan->choices, e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
     plan->sweep = json_incref(plan->choices.lists);
     if (read_search(plan, e) != 0)

@@ -221,16 +221,45 @@ static int check_topology(const struct lab_topology *t, struct error *e)
     return 0;
 }
 
+static const struct {
+    void (*draw)(struct drawing *d, const struct lab_topology *t);
+    const char *keys[5]; /* that it takes besides "kind" */
+} topologies[] = {
+    [TOPOLOGY_STAR] = {draw_star, {"hosts"}},
+    [TOPOLOGY_DUMBBELL] = {draw_dumbbell, {"hosts", "uplink"}},
+    [TOPOLOGY_LEAF_SPINE] = {draw_leaf_spine, {"hosts", "leaves", "spines", "uplink"}},
+    [TOPOLOGY_FAT_TREE] = {draw_fat_tree, {"k", "uplink"}},
+    [TOPOLOGY_RAIL_LEAF_SPINE] = {draw_rail_leaf_spine, {"hosts", "groups", "rails", "spines", "uplink"}},
+    [TOPOLOGY_DUAL_PLANE] = {draw_dual_plane, {"hosts", "leaves", "spines", "uplink"}},
+};
+#define TOPOLOGY_KEYS (sizeof topologies->keys / sizeof *topologies->keys)
+
+/* A key of another kind would be ignored, and the network not the one that it says. Results have all defaults
+ * written out. */
+static int check_keys(const json_t *topology, int kind, struct error *e)
+{
+    const char *const *own = topologies[kind].keys;
+    for (const struct field *f = topology_fields; f->name; f++) {
+        const json_t *value = json_object_get(topology, f->name);
+        bool is_default = f->fallback && json_integer_value(value) == strtoll(f->fallback, NULL, 10),
+             takes = !value || json_is_null(value) || is_default || strcmp(f->name, "kind") == 0;
+        struct text keys = {0};
+        for (size_t i = 0; i < TOPOLOGY_KEYS && own[i]; i++) {
+            takes = takes || strcmp(own[i], f->name) == 0;
+            text_add(&keys, "%s%s", i ? ", " : "", own[i]);
+        }
+        if (!takes)
+            error_set(e, "topology.%s: kind %s has no %s: it has %s", f->name, topology_names[kind], f->name,
+                      text_string(&keys));
+        text_free(&keys);
+        if (!takes)
+            return -1;
+    }
+    return 0;
+}
+
 static int draw_topology(json_t *document, const json_t *topology, struct error *e)
 {
-    static void (*const draw[])(struct drawing * d, const struct lab_topology *t) = {
-        [TOPOLOGY_STAR] = draw_star,
-        [TOPOLOGY_DUMBBELL] = draw_dumbbell,
-        [TOPOLOGY_LEAF_SPINE] = draw_leaf_spine,
-        [TOPOLOGY_FAT_TREE] = draw_fat_tree,
-        [TOPOLOGY_RAIL_LEAF_SPINE] = draw_rail_leaf_spine,
-        [TOPOLOGY_DUAL_PLANE] = draw_dual_plane,
-    };
     struct lab_topology t;
     if (table_parse(&lab_topology_table, topology, &t, e) != 0)
         return error_prefix(e, "topology");
@@ -240,7 +269,7 @@ static int draw_topology(json_t *document, const json_t *topology, struct error 
     d.hosts = child_of(document, "hosts", json_object());
     d.switches = child_of(document, "switches", json_object());
     d.links = child_of(document, "links", json_array());
-    int result = check_topology(&t, e);
+    int result = check_keys(topology, t.kind, e) == 0 ? check_topology(&t, e) : -1;
     if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
         result = error_set(e, "%s, to which \"topology\" adds its own: expected %s",
                            !json_is_object(d.hosts)      ? "hosts"
@@ -248,7 +277,7 @@ static int draw_topology(json_t *document, const json_t *topology, struct error 
                                                          : "links",
                            json_is_object(d.hosts) && json_is_object(d.switches) ? "a list" : "an object");
     if (result == 0)
-        draw[t.kind](&d, &t);
+        topologies[t.kind].draw(&d, &t);
     table_free(&lab_topology_table, &t);
     return result;
 }

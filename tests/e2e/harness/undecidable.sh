@@ -45,11 +45,24 @@ good "a value in another spelling" "$SWEEP" '.expect[0].when={"flows.*.message":
 good "another spelling, by its size" "$SWEEP" '.expect[0].when={"flows.*.message":"== 1024B"}'
 refused "values that never come together" 'expect\[0\].when: each value occurs, but no run has all of them' "$PFC" '.sweep={"flows.*.memory":["host","gpu"],"flows.*.depth":[128]}|.expect[0].when={"flows.*.memory":"gpu","flows.a-to-b.memory":"host"}'
 
+refused "two expectations of one name" 'expect\[1\].name: "x" is the name of expect\[0\], too, and both are of the same run' "$PFC" '.expect=[{"name":"x","check":"sum(flows.*.errors) == 0"},{"name":"x","check":"sum(flows.*.errors) < 0"}]'
+refused "two published figures of one name" 'published\[1\].name: ' "$PFC" '.published=[.published[0],.published[0]]'
+good "... of different runs" "$PFC" '.expect=[{"name":"x","when":{"flows.*.memory":"host"},"check":"sum(flows.*.errors) == 0"},{"name":"x","when":{"flows.*.memory":"gpu"},"check":"sum(flows.*.errors) < 1"}]'
+
 # ---- sweeps
 refused "a sweep over a key that the lab lacks" 'hosts.b: unknown key "gppu"; did you mean "gpu"' "$PFC" '.sweep={"lab.hosts.b.gppu.write":["12GB/s"]}'
 refused "a sweep over defaults that the lab lacks" 'defaults: unknown key "swich"' "$PFC" '.sweep={"lab.defaults.swich.headroom":["12KB"]}'
 refused "a sweep over a flow that does not exist" 'sweep: flows.a-to-c.depth: nothing in the document matches' "$PFC" '.sweep={"flows.a-to-c.depth":[1]}'
 refused "a sweep over an expectation's cell" 'expect\[1\].when: flows.\*.memory is "host" in no run: it is "gpu"' "$PFC" '.sweep={"lab.hosts.*.gpu.stalls_per_s":[0]}'
+
+refused "a combination left out by a number in quotes" 'sweep.except\[0\]: settings.mtu is "1500" in no combination: it is 1500, 4200' "$PFC" '.sweep={"settings.mtu":[1500,4200],except:[{"settings.mtu":"1500"}]}'
+refused "... by a sign that is none" 'settings.mtu is "=1500" in no combination' "$PFC" '.sweep={"settings.mtu":[1500,4200],except:[{"settings.mtu":"=1500"}]}'
+refused "... by a number for a list" 'settings.pfc is 3 in no combination: it is \[\], \[3\]' "$PFC" '.sweep={"settings.pfc":[[],[3]],only:[{"settings.pfc":3}]}'
+refused "... by a comparison that none meets" 'settings.mtu is "> 9000" in no combination' "$PFC" '.sweep={"settings.mtu":[1500,4200],except:[{"settings.mtu":"> 9000"}]}'
+refused "... by what all are not" 'flows.\*.memory is "!= gpuu" in every combination: it is "host", "gpu"' "$PFC" '.sweep={"flows.*.memory":["host","gpu"],only:[{"flows.*.memory":"!= gpuu"}]}'
+good "... by one that it has" "$PFC" '.sweep={"settings.mtu":[1500,4200],except:[{"settings.mtu":"> 1500"}]}|del(.expect,.published)'
+good "... of a sweep that --set changes" "$PFC" '.sweep={"settings.mtu":[1500,4200],except:[{"settings.mtu":"> 1500"}]}|del(.expect,.published)' --set 'sweep.settings.mtu=[1000,1500]'
+refused "a condition by what all are not" 'expect\[0\].when: flows.\*.memory is "!= gpuu" in every run: it is "host", "gpu"' "$PFC" '.expect[0].when={"flows.*.memory":"!= gpuu"}'
 
 # ---- counters
 refused "a counter whose group is not sampled" 'column 7: tx_prio0_pause is of group pfc, which is not sampled: add "pfc" to sample.groups' "$PFC" '.sample.groups=["throughput"]'
@@ -57,6 +70,14 @@ refused "counters whose groups are not sampled" 'column 7: \*_pause is of group 
 good "a counter of any sampled group" "$PFC" "$(expecting 'delta(*.*discard*) == 0')|.sample.groups=[\"drops\"]"
 refused "a port that the switch does not have" 'expect\[0\].check: "delta\(s0.port40_tx_bytes\) > 0": s0 is a switch of lab sim-incast with ports 0 to 16 and has no counter port40_tx_bytes' "$INCAST" "$(expecting 'delta(s0.port40_tx_bytes) > 0')"
 refused "ports that the switch does not have" 's0 is a switch .* ports 0 to 16 and has no counter port4\[0-9\]_tx_bytes' "$INCAST" "$(expecting 'delta(s0.port4[0-9]_tx_bytes) > 0')"
+refused "counters of different units in one sum" '.*h0.rx_prio3_pause\* has different units: rx_prio3_pause is in frames, rx_prio3_pause_duration in ' "$INCAST" "$(expecting 'delta(h0.rx_prio3_pause*) > 1000')"
+refused "... of several hosts" '.* has different units: ' "$INCAST" "$(expecting 'delta(*.*) > 0')"
+good "... that are counted" "$INCAST" "$(expecting 'count(h0.rx_prio3_pause*) > 1')"
+refused "a count as a frequency" 'a plain number is compared with events per second: compare a rate, such as rate\(a.rx_prio0_pause\), or write the number without a unit' "$INCAST" "$(expecting 'delta(h0.rx_prio3_pause) < 1k/s')"
+refused "a count as a share" 'a plain number is compared with a share: write the number without a unit' "$INCAST" "$(expecting 'delta(h0.rx_prio3_pause) < 10%')"
+refused "an index above 1" 'jain is an index from 0 to 1, and is compared with 95: write 95% for that many per cent' "$INCAST" "$(expecting 'jain(flows.incast/*.goodput_bps) < 95')"
+good "the switch's last port" "$INCAST" "$(expecting 'delta(s0.port1[0-6]_tx_bytes) > 0B')"
+refused "ports of a range that the switch does not have" '.* has no counter port\[17-20\]_tx_bytes' "$INCAST" "$(expecting 'delta(s0.port[17-20]_tx_bytes) > 0')"
 good "the switch's last port" "$INCAST" "$(expecting 'delta(s0.port16_tx_bytes) > 0')"
 refused "a port of a host" 'h0 is a host of lab sim-incast and has no counter port0_tx_bytes' "$INCAST" "$(expecting 'delta(h0.port0_tx_bytes) > 0')"
 refused "a switch's counter of a host" 'h0 is a host of lab sim-incast and has no counter buffer_discards' "$INCAST" "$(expecting 'delta(h0.buffer_discards) == 0')"

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct choices c;
     json_t *sweep = json_file_parse((const char *)data, size, "input", DOCUMENT_LINE, &e);
     shorten(sweep);
-    if (sweep && choices_parse(sweep, false, values_at, sweep, &c, &e) == 0) {
+    if (sweep && choices_parse(sweep, false, false, values_at, sweep, &c, &e) == 0) {
         for (size_t i = 0; i < c.count && i < LOOKED_AT; i++) {
             json_t *choice = choices_at(&c, i), *document = json_object();
             const char *path;

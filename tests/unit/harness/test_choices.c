@@ -302,7 +302,7 @@ static void choices_are_computed_by_their_number(void **state)
         struct error e = {""};
         struct choices c;
         json_t *sweep = parse(cases[i].sweep), *found = json_array();
-        if (choices_parse(sweep, false, values_elsewhere, there, &c, &e) != 0)
+        if (choices_parse(sweep, false, false, values_elsewhere, there, &c, &e) != 0)
             fail_msg("%s: %s", cases[i].sweep, e.text);
         for (size_t k = 0; k < c.count; k++)
             json_array_append_new(found, choices_at(&c, k));
@@ -359,7 +359,7 @@ static void bad_sweeps_are_refused(void **state)
         struct error e = {""};
         struct choices c;
         json_t *sweep = parse(cases[i].sweep);
-        assert_int_equal(choices_parse(sweep, false, values_elsewhere, nothing, &c, &e), -1);
+        assert_int_equal(choices_parse(sweep, false, false, values_elsewhere, nothing, &c, &e), -1);
         expect_sentence(e.text, cases[i].why, cases[i].sweep);
         json_decref(sweep);
     }
@@ -373,7 +373,7 @@ static void many_combinations_are_made_when_meant(void **state)
     json_t *sweep =
         parse("{\"a\":{\"from\":1,\"to\":2000,\"step\":1},\"b\":{\"from\":1,\"to\":1000,\"step\":1}}");
     (void)state;
-    assert_int_equal(choices_parse(sweep, true, values_elsewhere, sweep, &c, &e), 0);
+    assert_int_equal(choices_parse(sweep, true, false, values_elsewhere, sweep, &c, &e), 0);
     assert_int_equal(c.count, 2000000);
     json_t *last = choices_at(&c, c.count - 1);
     expect_json(last, "{\"a\":2000,\"b\":1000}", "the last of two million");

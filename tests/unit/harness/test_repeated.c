@@ -122,7 +122,7 @@ static void the_other_cell_is_found(void **state)
     struct cell_places places;
     struct error e;
     (void)state;
-    assert_int_equal(choices_parse(sweep, false, nothing_else, NULL, &plan.choices, &e), 0);
+    assert_int_equal(choices_parse(sweep, false, false, nothing_else, NULL, &plan.choices, &e), 0);
     plan.cell_count = plan.choices.count;
     assert_int_equal(plan.cell_count, 3);
     for (size_t i = 0; i < 3; i++)
