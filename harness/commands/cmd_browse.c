@@ -1,7 +1,9 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/folder/output.h"
+#include "lib/formats/scenario.h"
 #include "lib/formats/verdicts.h"
 #include "lib/log.h"
 #include "lib/output/columns.h"
@@ -9,6 +11,7 @@
 #include "lib/process.h"
 #include "lib/program/program.h"
 #include "lib/units.h"
+#include "lib/xalloc.h"
 #include "reports/browse/browse.h"
 #include "reports/reports.h"
 #include "lib/text.h"
@@ -154,7 +157,7 @@ static const struct table options = {
 /* "2026-03-01T12:00" up to any of its parts, or a time before now. */
 static int since_of(const char *said, char since[32], struct error *e)
 {
-    static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+    static const char form[] = "dddd-dd-ddTdd:dd:ddZ", least[] = "0000-01-01T00:00:00Z";
     int64_t before;
     size_t length = strlen(said), i = 0;
     if (units_parse(UNIT_TIME_NS, said, &before, NULL) == 0 && before >= 0) {
@@ -173,6 +176,13 @@ static int since_of(const char *said, char since[32], struct error *e)
             "--since: \"%s\" is not a time: expected 2026-03-01, 2026-03-01T12:00, or a time before now "
             "such as 48h",
             said);
+    char whole[sizeof least];
+    struct tm tm = {0}, as;
+    snprintf(whole, sizeof whole, "%s%s", said, least + length);
+    const char *end = strptime(whole, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    as = tm;
+    if (!end || *end || timegm(&as) == -1 || as.tm_mday != tm.tm_mday || tm.tm_sec > 59)
+        return error_set(e, "--since: \"%s\" is no day of the calendar, or no time of a day", said);
     memcpy(since, said, length + 1);
     return 0;
 }
@@ -280,7 +290,11 @@ static int write_page(const struct browse_list *list, const char *results,
 {
     struct text page = {0};
     if (output_check_path(said->html,
-                          &(struct output){.what = "a page", .can_force = true, .force = said->force == 1},
+                          &(struct output){.what = "a page",
+                                           .begins = PAGE_BEGINS,
+                                           .length = sizeof PAGE_BEGINS - 1,
+                                           .can_force = true,
+                                           .force = said->force == 1},
                           e) != 0)
         return -1;
     char *real = realpath(results, NULL);
@@ -394,6 +408,21 @@ static int show(struct browse_list *list, const char *results, const struct brow
     return result;
 }
 
+/* A path that no run has is a slip, or of other runs. */
+static void say_unknown(const struct browse_filter *filter, size_t found)
+{
+    for (size_t i = 0; i < filter->setting_count && found; i++) {
+        size_t length = strcspn(filter->settings[i], "=");
+        char path[256];
+        struct error why;
+        snprintf(path, sizeof path, "%.*s", (int)(length < 255 ? length : 255), filter->settings[i]);
+        bool wrong =
+            strchr(path, '.') && !paths_in_lab(path) && table_check_path(&scenario_table, path, &why) != 0;
+        if (!filter->known[i])
+            log_warning("--where: no run has %s%s%s", path, wrong ? ": " : "", wrong ? why.text : "");
+    }
+}
+
 static int run_browse(const struct call *call)
 {
     const struct browse_arguments *said = call->options;
@@ -414,14 +443,18 @@ static int run_browse(const struct call *call)
     struct browse_list list = {0};
     struct error e;
     char since[32];
+    filter.known = xcalloc(filter.setting_count + 1, sizeof *filter.known);
     int result = said->since ? since_of(said->since, since, &e) : 0;
     filter.since = said->since ? since : NULL;
     if (result == 0)
         result = browse_find(results, &filter, &list, &e);
     if (result == 0)
+        say_unknown(&filter, list.count + list.left_out);
+    if (result == 0)
         result = show(&list, results, &filter, said, &e);
     bool unread = damaged_warn(&list.unread);
     browse_free(&list);
+    free(filter.known);
     if (result == 0)
         return unread ? EXIT_FAILED : EXIT_DONE;
     log_error("%s", e.text);

@@ -19,6 +19,9 @@ static bool is_own_kind(const struct folder *in, const char *name, const struct 
         return false;
     bool own =
         pread(fd, begin, o->length, 0) == (ssize_t)o->length && memcmp(begin, o->begins, o->length) == 0;
+    own =
+        own && (!o->also || (pread(fd, begin, o->also_length, (off_t)o->also_at) == (ssize_t)o->also_length &&
+                             memcmp(begin, o->also, o->also_length) == 0));
     close(fd);
     return own;
 }
@@ -30,19 +33,20 @@ int output_check(const struct folder *in, const char *name, const struct output 
         return 0;
     if (folder_check_place(in, name, e) != 0)
         return -1;
-    if (S_ISLNK(status.st_mode) && o->takes_links)
+    bool is_link = S_ISLNK(status.st_mode);
+    if (is_link && o->takes_links)
         return 0;
     if (result_files_have(in, name))
         return error_set(e,
                          "%s/%s is a file of a result, which %s may not replace: --out names another place",
                          in->path, name, o->what);
-    bool leads_to_folder =
-        S_ISLNK(status.st_mode) && fstatat(in->fd, name, &status, 0) == 0 && S_ISDIR(status.st_mode);
+    bool leads_to_folder = is_link && fstatat(in->fd, name, &status, 0) == 0 && S_ISDIR(status.st_mode);
     if (leads_to_folder)
         return error_set(e, "%s/%s is a link to a folder: --out names another place", in->path, name);
-    if (o->force || is_own_kind(in, name, o))
+    bool own = (o->can_force && (!o->begins || is_link)) || is_own_kind(in, name, o);
+    if (own && (o->force || !o->can_force))
         return 0;
-    if (o->can_force)
+    if (own)
         return error_set(e, "%s/%s exists: --force replaces it, --out names another place", in->path, name);
     return error_set(e, "%s/%s is not %s, and would be replaced: remove it, or --out names another place",
                      in->path, name, o->what);

@@ -3,6 +3,7 @@
 #define REPORTS_BROWSE_H
 
 #include "lib/error.h"
+#include "reports/page/page.h" /* PAGE_BEGINS */
 #include "lib/text.h"
 #include "reports/results/damaged.h"
 #include <jansson.h>
@@ -49,6 +50,7 @@ struct browse_filter {
     size_t verdict_count;        /* 0: any; of the lines of the list (browse_keep_verdicts) */
     const char *const *settings; /* "SETTING=VALUE" */
     size_t setting_count;
+    bool *known; /* for each setting, set by browse_find: did a run have its path? May be NULL */
 };
 
 struct browse_list {

@@ -171,8 +171,8 @@ static bool all_have_value(const json_t *values, const char *wanted)
 }
 
 /* A choice of the run's cell by its path or the end of it, which several may have; else values of the
- * scenario, or the lab, by their path. */
-static bool has_setting(const struct run *run, const char *setting)
+ * scenario, or the lab, by their path. *known: there is one. */
+static bool has_setting(const struct run *run, const char *setting, bool *known)
 {
     const char *equals = strchr(setting, '='), *path;
     size_t length = equals ? (size_t)(equals - setting) : 0;
@@ -185,6 +185,7 @@ static bool has_setting(const struct run *run, const char *setting)
     {
         if (!ends_in(path, setting, length))
             continue;
+        *known = true;
         if (has_value(value, equals + 1))
             return true;
         chosen = true;
@@ -195,6 +196,7 @@ static bool has_setting(const struct run *run, const char *setting)
     bool of_lab = strncmp(whole, "lab.", 4) == 0;
     json_t *values = paths_values(run_get(run, of_lab ? "lab" : "scenario"), whole + (of_lab ? 4 : 0));
     bool all = all_have_value(values, equals + 1);
+    *known = *known || json_array_size(values);
     json_decref(values);
     return all;
 }
@@ -217,10 +219,11 @@ static bool is_wanted(const struct browse_filter *filter, const struct browse_ru
 {
     if (!browse_fits(filter, run->scenario, run->lab, run->started))
         return false;
+    bool all = true, known;
     for (size_t i = 0; i < filter->setting_count; i++)
-        if (!from || !has_setting(from, filter->settings[i]))
-            return false;
-    return true;
+        all =
+            from && has_setting(from, filter->settings[i], filter->known ? &filter->known[i] : &known) && all;
+    return all;
 }
 
 /* ---- a run */

@@ -281,8 +281,15 @@ static int check_free(const struct folder *folder, const char *name, const struc
         return error_set(
             e, "%s/%s exists: --force replaces the files of tables in it, --out names another place",
             folder->path, name);
-    return output_check(
-        folder, name, &(struct output){.what = "an export", .can_force = true, .force = options->replace}, e);
+    const struct output output = {.what = "an export",
+                                  .begins = "SQLite format 3",
+                                  .length = sizeof "SQLite format 3",
+                                  .also = "\0\0\0" EXPORT_SQLITE_VERSION,
+                                  .also_at = 60, /* user_version: sqlite.org/fileformat2.html */
+                                  .also_length = 4,
+                                  .can_force = true,
+                                  .force = options->replace};
+    return output_check(folder, name, &output, e);
 }
 
 static int check_size(const struct survey *survey, const struct export_options *options, struct error *e)

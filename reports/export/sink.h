@@ -40,6 +40,9 @@ struct export_sink_kind {
     void (*close)(struct export_sink *sink);
 };
 
+/* The user_version of a database, as a byte. */
+#define EXPORT_SQLITE_VERSION "\1"
+
 extern const struct export_sink_kind export_csv, export_sqlite;
 
 #endif

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION  1
 #define SORTING_SAID_NS (5 * NS_PER_S)
 #define SORTING_STEPS   100000 /* of SQLite's machine between two calls of sorting() */
 
@@ -186,7 +185,7 @@ static int open_database(struct export_sink *s, struct error *e)
     text_add(&begin,
              "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
              "PRAGMA cache_size=-16384; PRAGMA user_version=%d; BEGIN;",
-             SCHEMA_VERSION);
+             *EXPORT_SQLITE_VERSION);
     int result = path.failed || begin.failed ? error_set(e, "out of memory for %s", s->name) : 0;
     if (result == 0 && sqlite3_open_v2(text_string(&path), &s->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         result = fail(s, e);

@@ -256,6 +256,17 @@ check_exit 0 "a page beside the results" "$H" browse results --html results/inde
 check "links them by their folders" grep -q "href=\"./$pair/02/\"" results/index.html
 check "... and the sweep by its own, with what opens its runs without a script" grep -q "^<tr><td><a href=\"./$pair/\">[^<]*</a><br><label><input type=checkbox> show 2 runs</label>" results/index.html
 check_exit 2 "it is not replaced" "$H" browse results --html results/index.html
+echo mine >mine.html
+check_exit 2 "nor is what is no page, also with --force" "$H" browse results --html mine.html --force
+check "... and it stays" grep -qx mine mine.html
+for time in 2026-02-31 2026-03-01T25:00 2026-13 2026-03-01T12:60; do
+    check_exit 2 "no time: $time" "$H" browse results --since "$time"
+done
+check_exit 0 "a leap day" "$H" browse results --since 2024-02-29T23:59
+check_exit 0 "a setting that no run has" "$H" browse results --where setings.pfc=3
+check_says "... is named" '--where: no run has setings.pfc: .*did you mean "settings"' err
+check_exit 0 "a setting with a value that no run has" "$H" browse results --where settings.mtu=9999
+check "... is not" eval '! grep -q "no run has" err'
 check_exit 0 "without --force" "$H" browse results --html results/index.html --force
 check_exit 0 "a page elsewhere" "$H" browse odd --html odd.html
 check "links by whole paths, quoted" grep -qF "href=\"file://$SCRATCH/odd/x%FF%3Cb%3E%26%22%1B%5B2J/\"" odd.html

@@ -53,10 +53,15 @@ check "  and nowhere else" cmp victim.sqlite before.sqlite
 
 # ---- what exists stays, unless it is to be replaced
 echo mine >file
-refused "a file that exists" 'file exists: --force replaces it' "$good" --out file
+refused "a file that exists" 'file is not an export, and would be replaced' "$good" --out file
+refused "... also with --force" 'file is not an export, and would be replaced' "$good" --out file --force
 check "  and it stays" grep -qx mine file
-check_exit 0 "with --force it is replaced" "$H" export "$good" --out file --force
-check "  by a database" grep -q "SQLite format 3" file
+python3 -c 'import sqlite3; sqlite3.connect("mine.sqlite").execute("create table mine (a)")'
+refused "nor somebody's database" 'mine.sqlite is not an export' "$good" --out mine.sqlite --force
+check_exit 0 "an export" "$H" export "$good" --out again.sqlite --tables runs
+refused "... stays without --force" 'again.sqlite exists: --force replaces it' "$good" --out again.sqlite
+check_exit 0 "... with it it is replaced" "$H" export "$good" --out again.sqlite --force
+check "  by the new one" test "$(stat -c %s again.sqlite)" -gt 100000
 echo target >target
 ln -s target link
 check_exit 0 "a link is replaced" "$H" export "$good" --out link --force
