@@ -152,18 +152,37 @@ static int unknown_word(const struct matrix *m, const struct word *word, struct 
                         (int)(word->length < 60 ? word->length : 60), word->at);
 }
 
+/* A word that a line had before would quietly count in place of the first. */
+static int note_word(const struct matrix *m, const struct word *word, const char *const *known,
+                     unsigned *seen, struct error *e)
+{
+    for (unsigned i = 0; known[i]; i++) {
+        if (!word_is(word, known[i]))
+            continue;
+        if (*seen >> i & 1)
+            return reader_error(m->in, word->line, e, "the line has \"%s\" twice", known[i]);
+        *seen |= 1U << i;
+    }
+    return 0;
+}
+
 static int read_connection(struct matrix *m, const struct word *ends, struct error *e)
 {
     struct import_flow flow = {0};
     struct connection c = {0};
     struct word word;
-    bool has_start = false, has_size = false;
+    static const char *const words[] = {
+        "start", "size", "trigger", "id", "send_done_trigger", "recv_done_trigger", "prio", NULL};
+    enum { HAS_START = 1, HAS_SIZE = 2 };
+    unsigned seen = 0;
     int result = read_ends(m, ends, &flow, e);
     while (result == 0 && reader_word_in_line(m->in, &word)) {
-        if (word_is(&word, "start"))
-            result = read_start(m, &flow, e), has_start = true;
+        if (note_word(m, &word, words, &seen, e) != 0)
+            result = -1;
+        else if (word_is(&word, "start"))
+            result = read_start(m, &flow, e);
         else if (word_is(&word, "size"))
-            result = read_after(m, "size", 0, INT32_MAX, &flow.bytes, e), has_size = true;
+            result = read_after(m, "size", 0, INT32_MAX, &flow.bytes, e);
         else if (word_is(&word, "id"))
             result = read_after(m, "id", 1, MOST_ID, &c.id, e);
         else if (word_is(&word, "trigger"))
@@ -179,9 +198,9 @@ static int read_connection(struct matrix *m, const struct word *ends, struct err
     }
     if (result != 0)
         return -1;
-    if (has_start == (c.trigger != NO_TRIGGER))
+    if (((seen & HAS_START) != 0) == (c.trigger != NO_TRIGGER))
         return reader_error(m->in, flow.line, e, "expected either \"start\" or \"trigger\"");
-    if (!has_size)
+    if (!(seen & HAS_SIZE))
         return reader_error(m->in, flow.line, e, "expected \"size BYTES\" (0: endless)");
     if ((int64_t)m->import->flow_count == m->connections_said)
         return reader_error(m->in, flow.line, e, "more connections than the %" PRId64 " of the header",
@@ -194,11 +213,15 @@ static int read_connection(struct matrix *m, const struct word *ends, struct err
 
 static int read_trigger(struct matrix *m, struct error *e)
 {
+    static const char *const words[] = {"id", "count", NULL};
     struct trigger t = {.line = m->in->line};
     struct word word;
+    unsigned seen = 0;
     int result = 0;
     while (result == 0 && reader_word_in_line(m->in, &word)) {
-        if (word_is(&word, "id"))
+        if (note_word(m, &word, words, &seen, e) != 0)
+            result = -1;
+        else if (word_is(&word, "id"))
             result = read_after(m, "id", 1, MOST_ID, &t.id, e);
         else if (word_is(&word, "count"))
             result = read_after(m, "count", 1, MOST_ID, &t.count, e);
@@ -253,6 +276,37 @@ static int read_body(struct matrix *m, struct error *e)
                             " triggers",
                             m->import->flow_count, m->connections_said, m->trigger_count, m->triggers_said);
     return 0;
+}
+
+struct numbered {
+    int64_t id;
+    unsigned line;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+/* No two connections have one id; 0: it has none. */
+static int check_ids(const struct matrix *m, struct error *e)
+{
+    size_t count = m->import->flow_count;
+    struct numbered *all = calloc(count + 1, sizeof *all);
+    int result = all ? 0 : error_set(e, "out of memory");
+    for (size_t i = 0; all && i < count; i++)
+        all[i] = (struct numbered){m->connections[i].id, m->import->flows[i].line};
+    if (all)
+        qsort(all, count, sizeof *all, by_number);
+    for (size_t i = 1; result == 0 && i < count; i++)
+        if (all[i].id && all[i].id == all[i - 1].id)
+            result = reader_error(m->in, all[i].line, e, "a second connection %" PRId64 ", as on line %u",
+                                  all[i].id, all[i - 1].line);
+    free(all);
+    return result;
 }
 
 /* ---- who waits for whom */
@@ -403,7 +457,10 @@ int import_htsim(struct reader *file, struct import *import, struct error *e)
     if (import_begin(import, "htsim", e) != 0)
         return -1;
     import->flow_path = file->path;
-    int result = read_header(&m, e) != 0 || read_body(&m, e) != 0 || bind_triggers(&m, e) != 0 ? -1 : 0;
+    int result =
+        read_header(&m, e) != 0 || read_body(&m, e) != 0 || check_ids(&m, e) != 0 || bind_triggers(&m, e) != 0
+            ? -1
+            : 0;
     if (result == 0)
         add_notes(&m);
     free(m.connections);

@@ -336,6 +336,8 @@ refuse "a way that leads through a host alone" 'bad:2: no path leads from host 1
 printf '1\n0 67 3 100 1000 0\n' >bad
 refuse "a host with more links than a host may have NICs" 'apart.txt: host 0 has 65 links: expected at most 64' hpcc apart.txt bad
 
+matrix "a second connection of one id" ':4: a second connection 1, as on line 3' 'Nodes 16\nConnections 2\n0->1 id 1 start 0 size 1000\n2->3 id 1 start 0 size 1000\n'
+matrix "a size twice" ':3: the line has "size" twice' 'Nodes 16\nConnections 1\n0->1 start 0 size 1000 size 2000\n'
 matrix "a node that is not there" ':3: the receiver is "16"' 'Nodes 16\nConnections 1\n0->16 start 0 size 1\n'
 matrix "no start" ':3: expected either "start" or "trigger"' 'Nodes 16\nConnections 1\n0->1 size 1\n'
 matrix "no size" ':3: expected "size BYTES"' 'Nodes 16\nConnections 1\n0->1 start 0\n'
