@@ -78,10 +78,11 @@ static void take_before(struct journal *j, const char *interface, const json_t *
     if (!json_is_object(settings) || json_object_get(j->before, interface))
         return;
     json_object_set_new(j->before, interface,
-                        json_make("{s:O,s:s,s:I,s:O*}", "settings", settings, "pci",
+                        json_make("{s:O,s:s,s:I,s:O*,s:O*}", "settings", settings, "pci",
                                   json_is_string(pci) ? json_string_value(pci) : "", "index",
                                   (json_int_t)(json_is_integer(index) ? json_integer_value(index) : 0),
-                                  "bound", json_object_get(record, "bound")));
+                                  "address", json_object_get(record, "address"), "bound",
+                                  json_object_get(record, "bound")));
 }
 
 static json_t *knobs_of(struct journal *j, const char *interface)
@@ -572,13 +573,14 @@ int journal_begin(struct journal *j, size_t bytes, struct error *e)
 }
 
 int journal_note_before(struct journal *j, const char *interface, const char *pci, int index,
-                        const json_t *settings, const json_t *bound, struct error *e)
+                        const char *address, const json_t *settings, const json_t *bound, struct error *e)
 {
     if (json_object_get(j->before, interface))
         return 0;
     return append(j,
-                  json_make("{s:s,s:s,s:s,s:i,s:O,s:O*}", "type", "before", "interface", interface, "pci",
-                            pci, "index", index, "settings", settings, "bound", (json_t *)(uintptr_t)bound),
+                  json_make("{s:s,s:s,s:s,s:i,s:s*,s:O,s:O*}", "type", "before", "interface", interface,
+                            "pci", pci, "index", index, "address", address, "settings", settings, "bound",
+                            (json_t *)(uintptr_t)bound),
                   e);
 }
 

@@ -30,7 +30,7 @@ struct journal {
     bool rebooted;   /* the machine was rebooted since the journal began */
     bool foreign;    /* it began on another machine */
     bool elsewhere;  /* it began since the last boot, in another network namespace */
-    json_t *before;  /* interface -> {"pci", "index", "settings", "bound"} */
+    json_t *before;  /* interface -> {"pci", "index", "address", "settings", "bound"} */
     json_t *written; /* interface -> knob -> {"settings", "finished", "all": [settings of each write]} */
 };
 
@@ -49,9 +49,10 @@ int journal_begin(struct journal *j, size_t bytes, struct error *e);
 size_t journal_size_of(const json_t *json);
 #define JOURNAL_RECORD_BYTES 160
 /* Record the previous settings of an interface, and what is bound to it (bound.h), once for each interface;
- * its PCI address ("": none) and its index tell which one it is when its name has changed. */
+ * its PCI address ("": none), its index and its MAC address tell which one it is when its name
+ * has changed. */
 int journal_note_before(struct journal *j, const char *interface, const char *pci, int index,
-                        const json_t *settings, const json_t *bound, struct error *e);
+                        const char *address, const json_t *settings, const json_t *bound, struct error *e);
 /* Record what is about to be written, and afterwards that it was written. */
 int journal_note_write(struct journal *j, const char *interface, const char *knob, const json_t *settings,
                        struct error *e);

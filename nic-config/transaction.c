@@ -473,7 +473,8 @@ int transaction_apply(struct transaction *t, struct error *e)
         return -1;
     for (size_t i = 0; i < t->count; i++) {
         struct subject *s = &t->subjects[i];
-        if (journal_note_before(t->journal, s->known_as, s->device.pci, s->device.index, s->before, s->bound,
+        const struct device *d = &s->device;
+        if (journal_note_before(t->journal, s->known_as, d->pci, d->index, d->address, s->before, s->bound,
                                 e) != 0)
             return -1;
     }
@@ -667,6 +668,18 @@ static void look_for_reach(struct transaction *t, struct subject *s, const json_
                  pci);
 }
 
+/* Was one that has no PCI function removed, and another one made with its name? Until the next boot its index
+ * says so, unless it is one that came back (a USB NIC), or was made anew by a set (a VLAN). */
+static bool is_another(struct transaction *t, const struct subject *s, const json_t *record)
+{
+    const char *known = json_string_value(json_object_get(record, "address"));
+    int64_t index = json_integer_value(json_object_get(record, "index"));
+    if (t->journal->rebooted || t->journal->elsewhere || index <= 0 || index == s->device.index ||
+        can_be_made_again(t, s))
+        return false;
+    return !known || strcmp(known, s->device.address) != 0;
+}
+
 /* The settings of an interface that was removed are gone with it, also when another device has its name
  * now. */
 static bool is_gone(struct transaction *t, const struct subject *s, const json_t *record)
@@ -676,7 +689,7 @@ static bool is_gone(struct transaction *t, const struct subject *s, const json_t
     const char *why = NULL;
     if (was_there && s->device.index == 0 && !can_be_made_again(t, s))
         why = "there is no interface with this name";
-    else if (pci[0] != '\0' && strcmp(pci, s->device.pci) != 0)
+    else if (pci[0] != '\0' ? strcmp(pci, s->device.pci) != 0 : is_another(t, s, record))
         why = "the interface with this name is a different device now";
     if (why)
         json_array_append_new(t->gone, json_make("{s:s,s:s}", "interface", s->device.name, "why", why));

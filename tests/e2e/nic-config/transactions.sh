@@ -253,6 +253,21 @@ test_identities() {
     check_exit 0 "restore of a port whose bridge was renamed" nic_config restore
     check "... it is its port again" test "$(ip -j link show roce1 | jq -r '.[].master')" = br-now
     ip link del br-now
+    # without a PCI function the index tells, and the address that it came back
+    ip link add anew type bridge
+    ip link set anew address 02:00:00:00:00:21
+    say '{"anew":{"mtu":1400}}' >"$SCRATCH/anew.json"
+    nic_config set "$SCRATCH/anew.json" >"$SCRATCH/out" 2>&1
+    ip link del anew
+    ip link add anew mtu 9000 address 02:00:00:00:00:22 type bridge
+    cp "$journal" "$SCRATCH/of-anew"
+    check_exit 0 "restore when the name is that of another interface without a PCI function" nic_config restore
+    check "... it is left alone, and gone" test "$(ip -j link show anew | jq .[].mtu) $(jq -c '[.gone[].interface]' "$SCRATCH/out")" = '9000 ["anew"]'
+    ip link set anew address 02:00:00:00:00:21
+    cp "$SCRATCH/of-anew" "$journal"
+    check_exit 0 "restore of one that came back" nic_config restore
+    check "... has its MTU again" test "$(ip -j link show anew | jq .[].mtu)" = 1500
+    ip link del anew
     # after a boot, when indexes are others', the PCI function tells
     ip link set roce1 mtu 4200
     cp "$SCRATCH/kept" "$journal"

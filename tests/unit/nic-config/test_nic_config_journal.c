@@ -24,7 +24,8 @@ static void note(struct journal *j, int before, int after)
     struct error e = {""};
     json_t *old = mtu(before), *new = mtu(after);
     assert_int_equal(journal_begin(j, 2000, &e), 0);
-    assert_int_equal(journal_note_before(j, "eth1", "0000:41:00.0", 7, old, NULL, &e), 0);
+    assert_int_equal(journal_note_before(j, "eth1", "0000:41:00.0", 7, "02:00:00:00:00:01", old, NULL, &e),
+                     0);
     assert_int_equal(journal_note_write(j, "eth1", "mtu", new, &e), 0);
     json_decref(old);
     json_decref(new);
@@ -265,7 +266,7 @@ static void room_is_taken_first(void **state)
     assert_int_equal(later.st_blocks, first.st_blocks);
     while (j.end <= (size_t)first.st_size)
         assert_int_equal(journal_note_write(&j, "eth1", "mtu", settings, &e), 0);
-    assert_int_equal(journal_note_before(&j, "eth1", "", 7, settings, NULL, &e), 0);
+    assert_int_equal(journal_note_before(&j, "eth1", "", 7, "", settings, NULL, &e), 0);
     journal_close(&j);
     size_t length;
     char *text = text_of(path, &length);
