@@ -197,10 +197,61 @@ static bool is_shared(const struct work *w, const json_t *run, const struct node
     return false;
 }
 
+/* Of a run: a port that stood for longer delays what leaves by it. */
+#define STOOD 0.1
+
+/* Did the port of the switch stand, which leads to another switch? */
+static bool stood_between(const struct work *w, const json_t *run, const char *name, size_t port)
+{
+    const char *peer;
+    char glob[64];
+    snprintf(glob, sizeof glob, "port%zu_rx_prio?_pause_duration", port);
+    return seen_link_of_port(w, name, port, &peer) && seen_is_switch(w, peer) &&
+           1e3 * seen_counted_in_run(run, name, glob) > STOOD * seen_number(run, "duration_ns");
+}
+
+/* Did a port stand by which frames leave the switch for others or, `into`, come to it from them? */
+static bool stood_at(const struct work *w, const json_t *run, const char *name, bool into)
+{
+    const char *peer, *beyond;
+    for (size_t port = 0; seen_link_of_port(w, name, port, &peer); port++) {
+        if (!into && stood_between(w, run, name, port))
+            return true;
+        for (size_t back = 0; into && seen_is_switch(w, peer) && seen_link_of_port(w, peer, back, &beyond);
+             back++)
+            if (strcmp(beyond, name) == 0 && stood_between(w, run, peer, back))
+                return true;
+    }
+    return false;
+}
+
+/* Do frames from one NIC to the other, on different switches, pass ports that stood, where those of a third
+ * one go, too: out of the first switch, or into the second? */
+static bool stands_behind(const struct work *w, const json_t *run, const struct node *from,
+                          const struct node *to)
+{
+    bool out = stood_at(w, run, from->peer, false), in = stood_at(w, run, to->peer, true), any = false;
+    const json_t *flow;
+    size_t i;
+    json_array_foreach(out || in ? json_object_get(run, "flows") : NULL, i, flow)
+    {
+        const struct node *a = seen_node(w, seen_text(flow, "from")),
+                          *b = seen_node(w, seen_text(flow, "to"));
+        if (!a || !b || !a->peer || !b->peer || strcmp(a->peer, b->peer) == 0)
+            continue;
+        any |= (out && a != from && strcmp(a->peer, from->peer) == 0) ||
+               (in && b != to && strcmp(b->peer, to->peer) == 0);
+    }
+    return any;
+}
+
 bool seen_tells(const struct work *w, size_t run, const struct node *from, const struct node *to)
 {
     const json_t *of = json_array_get(json_object_get(w->seen, "runs"), run);
     if (seen_counted(of, to->name, "rx_prio?_pause") > 0)
+        return false;
+    if (from->peer && to->peer && !are_near(from, to) &&
+        (stands_behind(w, of, from, to) || stands_behind(w, of, to, from)))
         return false;
     return w->crowds[run] == CROWD_NONE || are_near(from, to) ||
            (w->crowds[run] == CROWD_HELD && from->peer && to->peer && !is_shared(w, of, from, to));

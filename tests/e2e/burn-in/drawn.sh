@@ -119,4 +119,11 @@ for seed in $(seq 1 $((${1:-30} / 3))); do
 done
 check "two culprits are named in nine of ten: $right of $all" [ $((10 * right)) -ge $((9 * all)) ]
 check "and none of their neighbours is accused: $accused" [ $accused = 0 ]
+
+# a pause storm: what its neighbours send, or what confirms it, waits at ports between switches that it stops
+jq -n '{schema: 1, name: "drawn", driver: "sim", topology: {kind: "leaf_spine", hosts: 3, leaves: 2, spines: 2}, defaults: {host: {nic: {model: "ideal", ack_every: 16}},
+    switch: {buffer: "16MiB", reserve: "4KiB", xoff_alpha: 0.125, xon_offset: "3KiB"}, link: {rate: "100Gb/s", delay: "1us"}}}' >"$dir/lab.json"
+"$BUILD/harness" burn-in "$dir/lab.json" --set 'storms=[{"role": "h2", "priority": 3, "start": "100us", "stop": "2ms"}]' --stages nics --stages pairs --no-report --quiet --out "$dir/out" 2>"$dir/words"
+found=$(jq -r '[.findings[] | "\(.kind) \(.culprit)"] | join(", ")' "$dir/out/burn-in-drawn/latest/burn-in.json")
+check "a storm is named, and nobody whom it slows: $found" [ "$found" = "slow-receiver h2" ]
 finish
