@@ -598,6 +598,8 @@ static void take_flows(struct seen *s)
         take_time(s, flow, of);
         flow->result_bps = flow->goodput_bps;
         flow->messages_per_s = json_number_value(json_object_get(of, "messages_per_s"));
+        flow->latency_s =
+            json_number_value(json_object_get(json_object_get(of, "latency_ns"), "mean")) / NS_PER_S;
         flow->control = control_of(s, flow->from);
         flow->ends = json_object_get(of, "completion_ns") != NULL;
         flow->messages = json_number_value(json_object_get(of, "messages"));
@@ -765,25 +767,29 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
                           stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns, but);
 }
 
-double seen_mean(const struct series *series, const struct flow_seen *during)
+double seen_mean(const struct series *series, const struct flow_seen *during, double *variance)
 {
-    double sum = 0;
+    double sum = 0, squares = 0;
     size_t count = 0;
     for (size_t i = 0; series && i < series->count; i++) {
         bool within = series->time_ns[i] >= during->start_ns && series->time_ns[i] <= during->end_ns &&
                       series->value[i] != LINES_NULL;
+        double value = within ? (double)series->value[i] : 0;
         count += within;
-        sum += within ? (double)series->value[i] : 0;
+        sum += value;
+        squares += value * value;
     }
-    return count ? sum / (double)count : NAN;
+    double mean = count ? sum / (double)count : NAN;
+    *variance = count ? squares / (double)count - mean * mean : NAN;
+    return mean;
 }
 
-double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during)
+double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during, double *variance)
 {
     const struct network_port *at = &s->network.ports[port];
     return seen_mean(
         seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, during->priority),
-        during);
+        during, variance);
 }
 
 bool seen_is_shared(struct seen *s, const struct flow_seen *flow, size_t port, const char *sender)

@@ -46,7 +46,8 @@ enum way { WAY_MUST, WAY_MAY, WAY_BACK_MUST, WAY_BACK_MAY, WAYS };
 struct waits {
     double ports_s;   /* at ports of switches that others use too, on its way and on its acknowledgements' */
     double buffer_s;  /* in receive buffers of its ends */
-    size_t port;      /* the port where it does longest; NETWORK_NONE: none */
+    double variance;  /* of what it waits at the port where it does longest, in square seconds */
+    size_t port;      /* which that is; NETWORK_NONE: none */
     const char *host; /* whose receive buffer holds more than a few frames; NULL: none */
     bool unsampled;   /* others use a port on these ways whose queue was not sampled */
 };
@@ -65,6 +66,7 @@ struct flow_seen {
     double payload;        /* bytes of a full packet */
     double message_bytes;  /* 0: of several sizes */
     double messages_per_s; /* as result_bps */
+    double latency_s;      /* of a message, from when it was posted, in the mean; 0: not measured */
     double resent_packets; /* in the whole run; NAN: not counted */
     double resent_bps;     /* over its time */
     double decreases, marked;
@@ -158,12 +160,12 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
 double seen_shared_backlog(struct seen *s, const struct flow_seen *flow);
 /* Do others than this sender put frames into the port while the flow runs, acknowledgements too? */
 bool seen_is_shared(struct seen *s, const struct flow_seen *flow, size_t port, const char *sender);
-/* The mean of a column while the flow ran; NAN: no sample is of its time. */
-double seen_mean(const struct series *series, const struct flow_seen *during);
+/* The mean of a column while the flow ran, and what it varies by; NAN: no sample is of its time. */
+double seen_mean(const struct series *series, const struct flow_seen *during, double *variance);
 /* The bytes of the flow's priority that waited at a switch's port while it ran, in the mean; NAN: not
  * sampled.
  */
-double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during);
+double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during, double *variance);
 /* The part of what a switch's port carries that left there while the flow ran (NULL: in the measure phase);
  * NAN: not counted. */
 double seen_use(const struct seen *s, size_t port, const struct flow_seen *during);

@@ -198,13 +198,15 @@ static double window_s(const struct flow_seen *flow)
     return (flow->ends ? fmin(seen_depth(flow), flow->messages) : seen_depth(flow)) / messages;
 }
 
-/* Messages in flight that take no longer, beside their time on the line, wait for nothing. */
+/* Messages in flight that take no longer, beside their time on the line, wait for nothing; where queues were
+ * not sampled, if that is hardly longer than a way. */
 #define UNHELD_S 20e-6
+#define WAY_S    5e-6
 
 /* So long the messages that the flow has in flight take on an empty network, at most. */
-static double unheld_s(const struct flow_seen *flow)
+static double unheld_s(const struct flow_seen *flow, double way_s)
 {
-    return UNHELD_S + window_s(flow) * flow->goodput_bps / flow->most_bps;
+    return way_s + window_s(flow) * flow->goodput_bps / flow->most_bps;
 }
 
 /* Of the part of a full line that each of its senders could have: who has less does not ask for it, or was
@@ -234,12 +236,16 @@ static bool has_part(const struct seen *s, const struct flow_seen *flow)
 
 /* How long a frame of the flow's priority waits at the port, in the mean, seconds: for what stands there, at
  * the port's rate or, if its queue never empties and it is not full, at that at which it goes. */
-static double port_s(const struct seen *s, const struct flow_seen *flow, size_t port)
+static double port_s(const struct seen *s, const struct flow_seen *flow, size_t port, double *variance)
 {
     const struct network_port *at = &s->network.ports[port];
-    double bytes = s->hosts_only ? NAN : seen_queue_bytes(s, port, flow), use = seen_use(s, port, flow);
+    double bytes = s->hosts_only ? NAN : seen_queue_bytes(s, port, flow, variance),
+           use = seen_use(s, port, flow);
     bool slow = use > 0 && use < SEEN_FULL && seen_backlog(s, port, flow->priority, NULL, NULL) >= SEEN_FULL;
-    return 8 * bytes / at->rate_bps / (slow ? use : 1);
+    double gaps = 1 + SEEN_NOT_COUNTED / flow->payload; /* that their line carries between frames */
+    double per_byte = 8 * gaps / at->rate_bps / (slow ? use : 1);
+    *variance *= per_byte * per_byte;
+    return bytes * per_byte;
 }
 
 /* Adds the ports of one way: those that it must pass, and of those that it may the longest. */
@@ -252,11 +258,14 @@ static void wait_at_ports(struct seen *s, const struct flow_seen *flow, enum way
         if (s->network.nodes[at->node].host || !seen_passes(s, flow, may, p) ||
             (at->rate_bps >= seen_line_bps(s, sender) && !seen_is_shared(s, flow, p, sender)))
             continue;
-        double its = port_s(s, flow, p);
+        double variance = 0, its = port_s(s, flow, p, &variance);
         waits->unsampled |= isnan(its);
         its = isnan(its) ? 0 : its;
-        waits->port = its > *most_s ? p : waits->port;
-        *most_s = fmax(*most_s, its);
+        if (its > *most_s) {
+            waits->port = p;
+            waits->variance = variance;
+            *most_s = its;
+        }
         if (seen_passes(s, flow, may - 1, p))
             waits->ports_s += its;
         else
@@ -269,9 +278,10 @@ static void wait_at_ports(struct seen *s, const struct flow_seen *flow, enum way
  * than half of what the flow has in flight. */
 static double buffer_s(const struct seen *s, const struct flow_seen *flow, const char *host)
 {
-    double bytes = 0, bps = 0, few = fmin(SEEN_SEVERAL_FRAMES, seen_depth(flow) * flow->message_bytes / 2);
+    double bytes = 0, bps = 0, ignored,
+           few = fmin(SEEN_SEVERAL_FRAMES, seen_depth(flow) * flow->message_bytes / 2);
     for (int buffer = 0; buffer < PRIORITIES; buffer++)
-        bytes += fmax(0, seen_mean(seen_series(s, host, "rx_buffer%d_bytes", buffer), flow));
+        bytes += fmax(0, seen_mean(seen_series(s, host, "rx_buffer%d_bytes", buffer), flow, &ignored));
     for (size_t i = 0; i < s->flow_count; i++)
         if (strcmp(s->flows[i].to, host) == 0)
             bps += s->flows[i].goodput_bps * seen_overlap(flow, &s->flows[i]);
@@ -353,7 +363,7 @@ static double rate_share(const struct seen *s, const struct flow_seen *flow, dou
         return held > RATE_FELT ? held + RATE_SLACK : 0;
     if (!seen_obeys_cnps(flow))
         return strcmp(flow->control, "none") == 0 ? 0 : NAN;
-    bool recovers = flow->increases > 0 && window_s(flow) > unheld_s(flow);
+    bool recovers = flow->increases > 0 && window_s(flow) > unheld_s(flow, UNHELD_S);
     return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || recovers || s->hosts_only));
 }
 
@@ -417,18 +427,26 @@ static void take_slowed(struct seen *s, struct flow_seen *flow, bool own, double
     }
 }
 
+/* Of messages that wait for long there are fewer than of those that wait less: the mean over time is so much
+ * more than that over messages, at most. */
+#define VARIES_MOST 0.1
+
 /* What queues and receive buffers keep the flow from; not known where those were not sampled, and its
  * messages take longer than on an empty network. */
 static void take_waits(struct seen *s, struct flow_seen *flow, bool full, double *left)
 {
     struct waits waits = find_waits(s, flow);
-    double wait_s = waits.ports_s + waits.buffer_s, all_s = window_s(flow) * (1 - flow->share[SHARE_PAUSED]);
-    flow->window_limits = all_s <= unheld_s(flow) + wait_s;
+    bool unknown = waits.unsampled || (full && s->hosts_only), bursts = json_object_get(flow->asked, "gap");
+    double wait_s = waits.ports_s + waits.buffer_s,
+           all_s = (flow->latency_s > 0 && !bursts && !flow->ends ? flow->latency_s : window_s(flow)) *
+                   (1 - flow->share[SHARE_PAUSED]);
+    all_s *= 1 + fmin(VARIES_MOST, waits.variance / (all_s * all_s));
+    flow->window_limits = all_s <= unheld_s(flow, unknown ? WAY_S : UNHELD_S) + wait_s;
     flow->waits = waits;
     take_share(flow, SHARE_QUEUE, waited_share(flow, wait_s, all_s), left);
     if (wait_s < all_s) /* without that a flow with a gap would rest for more of its time */
         take_share(flow, SHARE_ASKED, rest_share(flow) * wait_s / (all_s - wait_s), left);
-    if ((waits.unsampled || (full && s->hosts_only)) && !flow->window_limits)
+    if (unknown && !flow->window_limits)
         take_share(flow, SHARE_UNKNOWN, 1, left);
 }
 

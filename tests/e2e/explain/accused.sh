@@ -8,6 +8,7 @@
 H=$BUILD/harness OUT=$SCRATCH/results
 jq -n '{schema: 1, name: "star", driver: "sim", topology: {kind: "star", hosts: 4}, defaults: {host: {nic: {model: "ideal"}},
     switch: {buffer: "4MiB", reserve: "4KiB", xoff_alpha: 0.125, xon_offset: "3KiB", ecn: {kmin: "100KB", kmax: "400KB", pmax: 0.2}}, link: {rate: "25Gb/s", length: "3m"}}}' >"$SCRATCH/star.json"
+jq '.topology = {kind: "dumbbell", hosts: 3, uplink: "25Gb/s"}' "$SCRATCH/star.json" >"$SCRATCH/dumbbell.json"
 own() { # NAME JQ [OPTION...]: explains a run of the scenario that JQ changes
     local name=$1 change=$2
     shift 2
@@ -35,10 +36,15 @@ said "acknowledgements that wait in an incast's queue: it is the incast's" 'said
 hosts "  which hosts do not count: it is not known" ackq '(accused("sender") | not) and of.x.unknown > 0.8'
 own reads ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 2) + {op: \"read\"}, $incast]"
 said "  requests of a read, too" 'said == ["incast h3"] and cost("incast"; "h3"; "x") > 0.8'
+own few ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 1) + {message: \"16KiB\"}, $incast]"
+said "of a message that stands in a queue for nearly all of its time: by its latency, not by how few were complete" 'cost("incast"; "h3"; "x") > 0.6'
 own gap ".flows = [flow(\"x\"; \"h3\"; \"h0\"; 2) + {gap: \"100us\"}, $incast]"
 said "  of bursts, what is not asked for without that" '(accused("sender") | not) and cost("incast"; "h3"; "x") > 0.15 and of.x.not_asked > 0.6'
 own window '.flows = [flow("x"; "h3"; "h0"; 1) + {message: "4KiB"}, flow("y"; "h1"; "h2"; 16)]'
 said "but one whose messages take no longer than their way is a sender, which more of them in flight help" 'said == ["sender h3"] and .causes[0].set == "flows.*.depth=128"'
+own uplink '.lab = "dumbbell.json" | .roles = ["h[0-5]", "s[0-1]"] | .flows = [flow("x"; "h0"; "h3"; 1) + {message: "16KiB"}, flow("y"; "h1"; "h4"; 4) + {rate: "10Gb/s"}, flow("z"; "h2"; "h5"; 4) + {rate: "3Gb/s"}]'
+said "  which waits for others at a line between switches: its part of that" 'said == ["sender h0", "uplink s0 - s1"] and about(cost("sender"; "h0"; "x"); 0.44; 0.06)'
+hosts "  which hosts do not tell apart" uplink 'accused("sender") | not'
 own slow '.flows = [flow("x"; "h3"; "h0"; 2) + {message: "4KiB"}]' --set 'lab.hosts.h3.nic={"messages": "10k/s"}'
 said "  and one that is slow by itself is one, which they do not help" 'said == ["sender h3"] and .causes[0].help == null'
 own mouse ".flows = [flow(\"m\"; \"h0\"; \"h3\"; 1) + {message: \"4KiB\", size: \"4KiB\", start: \"3ms\"}, $incast]"
