@@ -67,8 +67,10 @@ static size_t choose(struct completions *c, int64_t from_ps, size_t *finished)
 json_t *completions_json(struct completions *c, int64_t from_ps)
 {
     size_t finished, started = choose(c, from_ps, &finished), earlier = c->count - started;
-    if (!started)
+    if (!started) {
         started = choose(c, INT64_MIN, &finished);
+        earlier = 0;
+    }
     json_t *json =
         json_make("{s:{s:I,s:I}}", "flows", "started", (json_int_t)started, "finished", (json_int_t)finished);
     if (earlier)

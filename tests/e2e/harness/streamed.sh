@@ -38,6 +38,10 @@ check "... and with samples at other times: changes of rates, too" test "$(jq -S
 run threads --threads 2
 check "... and with two threads" test "$(jq -S .flows come.json)" = "$(jq -S .flows threads.json)"
 
+# With none that began in the measure phase all count, and none is said to be earlier.
+run early --set traffic.web.stop=2ms --set traffic.web.load=0.9 --set phases.warmup=2ms
+check "flows that began before the measure phase are all there are" jq -e '.flows.web.flows | .started > 256 and (has("earlier") | not)' early.json
+
 # ---- memory
 small() { run "$1" --set 'traffic=[{"name":"rpc","pattern":"poisson","size":"1KB","load":0.1,"from":["h[0-7]"],"priority":3}]' --set phases.measure="$2"; }
 small few 500us
