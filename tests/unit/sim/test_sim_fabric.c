@@ -357,7 +357,8 @@ static struct sim *lossy_incast(struct fixture *f, int unmarked_cnps, int64_t in
         flow->priority = 1;
         flow->queue_pairs = 2;
         flow->depth = 1;
-        flow->rate_bps = GBPS(51 + (int64_t)h); /* no fixed phase between the two */
+        flow->message_bytes = 100000;
+        flow->rate_bps = GBPS(26 + (int64_t)h); /* no fixed phase between hosts, whose lines have room */
     }
     for (int h = 0; h < 3; h++) {
         f->hosts[h].settings.ecn_np_mask = f->hosts[h].settings.ecn_rp_mask = notifies ? 1u << 1 : 0;
