@@ -44,7 +44,7 @@ start_host() {
 }
 
 on_host() {
-    nsenter --target "$HOST_PID" --mount --pid --net chroot "$HOST/root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+    nsenter --target "$HOST_PID" --mount --pid --net chroot "$HOST/root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run/lab LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive "$@"
 }
 
