@@ -7,13 +7,19 @@
 
 #define SIZE_GROUPS 10
 
-void completions_add(struct completions *c, const struct completion *one)
+void completions_add(struct completions *c, size_t number, int64_t bytes, int64_t start_ps,
+                     int64_t finished_ps, double ideal_ps)
 {
+    double took_ps = (double)(finished_ps - start_ps);
     if (c->count == c->capacity) {
         c->capacity = c->capacity ? 2 * c->capacity : 64;
         c->all = xreallocarray(c->all, c->capacity, sizeof *c->all);
     }
-    c->all[c->count++] = *one;
+    c->all[c->count++] = (struct completion){.bytes = bytes,
+                                             .start_ps = start_ps,
+                                             .ns = finished_ps < 0 ? -1 : took_ps / 1000,
+                                             .slowdown = took_ps / ideal_ps,
+                                             .number = number};
 }
 
 void completions_free(struct completions *c)

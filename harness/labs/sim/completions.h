@@ -17,7 +17,10 @@ struct completions {
     size_t count, capacity;
 };
 
-void completions_add(struct completions *c, const struct completion *one);
+/* Flow `number` of so many bytes began at start_ps; finished_ps < 0: it has not finished. ideal_ps: of all
+ * its messages on an empty network. */
+void completions_add(struct completions *c, size_t number, int64_t bytes, int64_t start_ps,
+                     int64_t finished_ps, double ideal_ps);
 void completions_free(struct completions *c);
 
 /* Of the flows that began at from_ps or later (all, when none did): {"flows": {"started", "finished", and

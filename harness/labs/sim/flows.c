@@ -360,14 +360,8 @@ static json_t *completion_times_json(const struct sim_lab *lab, size_t first, si
         if (flow->start_ps >= sim_now_ps(lab->sim))
             continue;
         sim_flow_stats(lab->sim, i, &stats);
-        double took_ps = (double)(stats.finished_ps - flow->start_ps),
-               ideal_ps = (double)sim_flow_ideal_ps(lab->sim, i) * (double)flow->message_count;
-        completions_add(&completions,
-                        &(struct completion){.bytes = flow->message_bytes,
-                                             .start_ps = flow->start_ps,
-                                             .ns = stats.finished_ps < 0 ? -1 : took_ps / SIM_PS_PER_NS,
-                                             .slowdown = took_ps / ideal_ps,
-                                             .number = i});
+        completions_add(&completions, i, flow->message_bytes, flow->start_ps, stats.finished_ps,
+                        (double)sim_flow_ideal_ps(lab->sim, i) * (double)flow->message_count);
     }
     json_t *json = completions_json(&completions, lab->measure_start_ns * SIM_PS_PER_NS);
     completions_free(&completions);

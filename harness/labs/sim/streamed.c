@@ -29,13 +29,11 @@ void sim_flow_take_sender(struct sim_flow_config *flow, const struct sim_flow_co
     flow->payload_bytes = of->payload_bytes;
 }
 
-static bool draw(struct streamed *p)
+static void draw_next_flow(struct streamed *p)
 {
     p->has_next = sim_poisson_next(&p->arrivals, &p->next);
-    if (!p->has_next)
-        return false;
-    sim_flow_take_sender(&p->next, p->of_sender);
-    return true;
+    if (p->has_next)
+        sim_flow_take_sender(&p->next, p->of_sender);
 }
 
 static void rewind_all(void *context)
@@ -45,7 +43,7 @@ static void rewind_all(void *context)
     for (size_t i = 0; i < s->count; i++) {
         s->patterns[i].has_next = false;
         if (sim_poisson_begin(&s->patterns[i].arrivals, &s->patterns[i].workload, &ignored) == 0)
-            (void)draw(&s->patterns[i]);
+            draw_next_flow(&s->patterns[i]);
     }
 }
 
@@ -62,7 +60,7 @@ static bool next_of_all(void *context, struct sim_flow_config *flow)
     if (!first)
         return false;
     *flow = first->next;
-    (void)draw(first);
+    draw_next_flow(first);
     return true;
 }
 
@@ -81,22 +79,17 @@ static double payload_of(const struct sim_streamed *flow)
     return (double)(flow->message_bytes < flow->payload_bytes ? flow->message_bytes : flow->payload_bytes);
 }
 
-static void keep(struct streamed *p, const struct sim_streamed *flow)
+/* What it did is added to its pattern's sums and completion times. */
+static void count_flow(struct streamed *p, const struct sim_streamed *flow)
 {
-    bool finished = flow->stats.finished_ps >= 0;
-    double took_ps = (double)(flow->stats.finished_ps - flow->start_ps);
     flow_sums_add(&p->gone, &flow->stats, payload_of(flow));
-    completions_add(&p->completions, &(struct completion){.bytes = flow->message_bytes,
-                                                          .start_ps = flow->start_ps,
-                                                          .ns = finished ? took_ps / SIM_PS_PER_NS : -1,
-                                                          .slowdown = took_ps / ((double)flow->ideal_ps *
-                                                                                 (double)flow->message_count),
-                                                          .number = flow->number});
+    completions_add(&p->completions, flow->number, flow->message_bytes, flow->start_ps,
+                    flow->stats.finished_ps, (double)flow->ideal_ps * (double)flow->message_count);
 }
 
-static void gone(void *context, const struct sim_streamed *flow)
+static void count_ended(void *context, const struct sim_streamed *flow)
 {
-    keep(pattern_of(context, flow->name), flow);
+    count_flow(pattern_of(context, flow->name), flow);
 }
 
 static void see_sums(void *context, const struct sim_streamed *flow)
@@ -123,7 +116,7 @@ static void see_last(void *context, const struct sim_streamed *flow)
 {
     const struct finishing *f = context;
     if (flow->start_ps < f->now_ps)
-        keep(pattern_of(f->s, flow->name), flow);
+        count_flow(pattern_of(f->s, flow->name), flow);
 }
 
 void streamed_finish(struct streamed_traffic *s, const struct sim *sim)
@@ -140,7 +133,7 @@ void streamed_add(struct streamed_traffic *s, const struct streamed *pattern)
     s->patterns[s->count] = *pattern;
     s->patterns[s->count].gone = s->patterns[s->count].base = s->patterns[s->count].end = FLOW_SUMS_NONE;
     s->count++;
-    s->stream = (struct sim_stream){rewind_all, next_of_all, gone, s};
+    s->stream = (struct sim_stream){rewind_all, next_of_all, count_ended, s};
 }
 
 struct streamed *streamed_find(const struct streamed_traffic *s, size_t traffic)
