@@ -23,7 +23,7 @@
 struct slot_of_flow {
     const char *name;
     uint32_t number;
-    uint32_t next; /* among those of its island that are free, or of all that have ended */
+    uint32_t next; /* among those of its island that are free */
     uint32_t timeout_event, congestion_event, start_event;
     bool alive;
 };

@@ -43,7 +43,8 @@ static void search(struct ways *w, uint32_t to)
     }
 }
 
-static void take(const struct ways *w, uint32_t from, uint32_t to, bool longest, struct hpcc_rtt *rtt)
+static void note_round_trip(const struct ways *w, uint32_t from, uint32_t to, bool longest,
+                            struct hpcc_rtt *rtt)
 {
     const struct way *way = &w->way[from];
     const int64_t ns = 2 * way->delay_ns + way->sending_ns,
@@ -100,7 +101,7 @@ static void look_at_all(struct ways *w, struct receiver *hosts, struct hpcc_rtt 
         search(w, hosts[i].node);
         for (uint32_t from = 0; from < w->import->nodes; from++)
             if (!w->import->is_switch[from])
-                take(w, from, hosts[i].node, true, rtt);
+                note_round_trip(w, from, hosts[i].node, true, rtt);
     }
     rtt->same = true;
 }
@@ -122,7 +123,7 @@ static void look_at_flows(struct ways *w, struct receiver *of_flows, struct hpcc
     for (size_t i = 0; i < import->flow_count; i++) {
         if (!i || of_flows[i].node != of_flows[i - 1].node)
             search(w, of_flows[i].node);
-        take(w, import->flows[of_flows[i].flow].from, of_flows[i].node, false, rtt);
+        note_round_trip(w, import->flows[of_flows[i].flow].from, of_flows[i].node, false, rtt);
     }
 }
 

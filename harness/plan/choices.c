@@ -541,8 +541,8 @@ static void place_of(struct text *place, const char *key, size_t i, const char *
 
 #define SHOWN_VALUES 6
 
-/* Keep how often the value that is asked for at a path was met and was not, and some values that are there.
- */
+/* A condition compares what is at a path with a value: count here whether it matched, and keep some of the
+ * values found there. */
 static void note_met(const struct lookup *lookup, const char *place, const char *path, bool met)
 {
     json_t *seen = json_object_get(lookup->conditions->met, place), *values, *value, *of;
@@ -563,7 +563,7 @@ static void note_met(const struct lookup *lookup, const char *place, const char 
     json_decref(values);
 }
 
-/* Does a condition hold? Each of its values is asked for by itself. */
+/* Does condition i of the key hold? For each of its values, whether it matched is counted. */
 static int one_holds(const json_t *condition, const char *key, size_t i, const struct lookup *lookup,
                      struct error *e)
 {

@@ -40,7 +40,7 @@ struct choice_conditions {
     choices_values values_at;
     const void *context;
     json_t *seen; /* gets the paths that matched anything */
-    json_t *met;  /* gets what each value that is asked for met; may be NULL */
+    json_t *met;  /* gets, for each value of a condition, how often it matched; may be NULL */
 };
 /* Are they lists of conditions? */
 int conditions_check(const struct choice_conditions *conditions, struct error *e);
