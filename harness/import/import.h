@@ -5,7 +5,7 @@
 #ifndef HARNESS_IMPORT_H
 #define HARNESS_IMPORT_H
 
-#include "harness/import/reader.h"
+#include "lib/document/reader.h"
 #include <jansson.h>
 
 /* The simulator addresses hosts and switches by 16 bits (sim/config.c). */

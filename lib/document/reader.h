@@ -1,6 +1,6 @@
 /* Reads the words of a text that comes from elsewhere, with the line of each for error sentences. */
-#ifndef HARNESS_IMPORT_READER_H
-#define HARNESS_IMPORT_READER_H
+#ifndef LIB_READER_H
+#define LIB_READER_H
 
 #include "lib/error.h"
 #include <stdbool.h>
@@ -27,6 +27,8 @@ struct word {
 int reader_open(struct reader *r, const char *path, struct error *e);
 /* A reader of a text in memory, which is copied. */
 int reader_open_text(struct reader *r, const char *name, const char *text, size_t length, struct error *e);
+/* The same, which takes it over, also on error; a zero byte is behind its end. */
+int reader_take(struct reader *r, const char *name, char *text, size_t length, struct error *e);
 void reader_close(struct reader *r);
 
 /* The next word of this line; false at its end. */

@@ -1,4 +1,4 @@
-#include "harness/import/reader.h"
+#include "lib/document/reader.h"
 #include "lib/files.h"
 #include "lib/formats/flow.h"
 #include "lib/physics/fabric.h"
@@ -35,6 +35,12 @@ int reader_open(struct reader *r, const char *path, struct error *e)
     *r = (struct reader){.path = path, .line = 1};
     r->text = files_read(path, READER_MOST_BYTES, &r->length, e);
     return r->text ? reader_begin(r, e) : -1;
+}
+
+int reader_take(struct reader *r, const char *name, char *text, size_t length, struct error *e)
+{
+    *r = (struct reader){.path = name, .text = text, .length = length, .line = 1};
+    return reader_begin(r, e);
 }
 
 int reader_open_text(struct reader *r, const char *name, const char *text, size_t length, struct error *e)
