@@ -431,6 +431,18 @@ static void take_slowed(struct seen *s, struct flow_seen *flow, bool own, double
  * more than that over messages, at most. */
 #define VARIES_MOST 0.1
 
+/* Of what is in a queue, nearly all is no more than the mean and twice its standard deviation. */
+#define FINDS_MOST 2
+
+/* The most that queues and receive buffers may keep the flow from. What it has in flight comes to a queue at
+ * once, and finds it longer by up to as much than it is in the mean, if it varies so. */
+static double found_share(const struct flow_seen *flow, const struct waits *waits, double all_s)
+{
+    double on_line_s = all_s * flow->goodput_bps / flow->most_bps;
+    double found_s = waits->ports_s + waits->buffer_s + fmin(FINDS_MOST * sqrt(waits->variance), on_line_s);
+    return waited_share(flow, fmin(found_s, all_s - on_line_s), all_s);
+}
+
 /* What queues and receive buffers keep the flow from; not known where those were not sampled, and its
  * messages take longer than on an empty network. */
 static void take_waits(struct seen *s, struct flow_seen *flow, bool full, double *left)
@@ -443,7 +455,10 @@ static void take_waits(struct seen *s, struct flow_seen *flow, bool full, double
     all_s *= 1 + fmin(VARIES_MOST, waits.variance / (all_s * all_s));
     flow->window_limits = all_s <= unheld_s(flow, unknown ? WAY_S : UNHELD_S) + wait_s;
     flow->waits = waits;
-    take_share(flow, SHARE_QUEUE, waited_share(flow, wait_s, all_s), left);
+    double queued = waited_share(flow, wait_s, all_s);
+    take_share(flow, SHARE_QUEUE, queued, left);
+    if (full)
+        take_share(flow, SHARE_UNKNOWN, found_share(flow, &waits, all_s) - queued, left);
     if (wait_s < all_s) /* without that a flow with a gap would rest for more of its time */
         take_share(flow, SHARE_ASKED, rest_share(flow) * wait_s / (all_s - wait_s), left);
     if (unknown && !flow->window_limits)

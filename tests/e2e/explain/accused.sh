@@ -38,6 +38,8 @@ own reads ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 2) + {op: \"read\"}, $incast]"
 said "  requests of a read, too" 'said == ["incast h3"] and cost("incast"; "h3"; "x") > 0.8'
 own few ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 1) + {message: \"16KiB\"}, $incast]"
 said "of a message that stands in a queue for nearly all of its time: by its latency, not by how few were complete" 'cost("incast"; "h3"; "x") > 0.6'
+own large ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 1) + {message: \"256KiB\"}, flow(\"y\"; \"h1\"; \"h3\"; 2) + {message: \"256KiB\"}]"
+said "  of a large one, which finds more in the queue than the mean: the rest is not known" 'said == ["incast h3"] and of.x.sender < 0.01 and of.x.unknown > 0.2'
 own gap ".flows = [flow(\"x\"; \"h3\"; \"h0\"; 2) + {gap: \"100us\"}, $incast]"
 said "  of bursts, what is not asked for without that" '(accused("sender") | not) and cost("incast"; "h3"; "x") > 0.15 and of.x.not_asked > 0.6'
 own window '.flows = [flow("x"; "h3"; "h0"; 1) + {message: "4KiB"}, flow("y"; "h1"; "h2"; 16)]'
@@ -47,6 +49,8 @@ said "  which waits for others at a line between switches: its part of that" 'sa
 hosts "  which hosts do not tell apart" uplink 'accused("sender") | not'
 own slow '.flows = [flow("x"; "h3"; "h0"; 2) + {message: "4KiB"}]' --set 'lab.hosts.h3.nic={"messages": "10k/s"}'
 said "  and one that is slow by itself is one, which they do not help" 'said == ["sender h3"] and .causes[0].help == null'
+own idle ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 4) + {message: \"4KiB\"}, $incast]" --set 'lab.hosts.h0.nic={"messages": "1k/s"}'
+said "  also beside an incast, whose queue explains a tenth of the time" 'said == ["incast h3", "sender h0"] and cost("sender"; "h0"; "x") > 0.9'
 own mouse ".flows = [flow(\"m\"; \"h0\"; \"h3\"; 1) + {message: \"4KiB\", size: \"4KiB\", start: \"3ms\"}, $incast]"
 said "a short flow behind an incast's queue waits for that" 'said == ["incast h3"] and cost("incast"; "h3"; "m") > 0.9'
 own poisson '.traffic = [{name: "p", pattern: "poisson", from: ["h[0-3]"], to: ["h[0-3]"], priority: 3, size: "100kB", load: 0.5}] | .phases = {warmup: "0s", measure: "2ms"}'
