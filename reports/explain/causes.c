@@ -35,6 +35,9 @@ const struct cause_words cause_words[CAUSES] = {
                         "PFC on the priority", "settings_of.", "pfc", false},
     [CAUSE_NO_RECEIVE] = {"no-receive", "", " had no receive posted for what arrived (RNR)",
                           "a receiver that posts more receives", NULL, NULL, false},
+    [CAUSE_LATE_ACKS] = {"late-acks", "acknowledgements of what arrives at ",
+                         " come after ack_timeout, or never: it is sent again", "a longer ack_timeout",
+                         "lab.defaults.host.nic.ack_timeout=67.108864ms", NULL, false},
     [CAUSE_LOSS] = {"loss", "packets are lost or overtaken on the way to ", "", NULL, NULL, NULL, false},
     [CAUSE_STORM] = {"storm", "", " pauses its link for long times in which nothing arrives (a pause storm)",
                      "a PFC watchdog drops what such a port does not take", WATCHDOG, NULL, true},
@@ -309,19 +312,27 @@ static int64_t asked_depth(const struct flow_seen *flow)
     return json_integer_value(json_object_get(flow->asked, "depth"));
 }
 
+/* The quantity of the lab that would be set, less what that is; `fallback`: the lab does not have it. */
+static int64_t beyond_set(const struct seen *s, const char *of, const char *key, const char *set,
+                          int64_t fallback)
+{
+    enum unit unit;
+    int64_t asked;
+    return units_find(strchr(set, '=') + 1, &unit, &asked)
+               ? seen_quantity(json_object_get(run_get(s->run, of), key), asked + fallback) - asked
+               : fallback;
+}
+
 /* Does the run have already what would be set? */
 static bool is_set(struct seen *s, const struct cause *cause, const char *set)
 {
-    enum unit unit;
-    int64_t headroom, asked;
     if (cause->kind == CAUSE_HEADROOM)
-        return units_find(run_member(run_get(s->run, "lab.defaults.switch"), "headroom"), &unit, &headroom) &&
-               units_find(strchr(set, '=') + 1, &unit, &asked) && headroom >= asked;
+        return beyond_set(s, "lab.defaults.switch", "headroom", set, -1) >= 0;
     if (cause->kind == CAUSE_LINK_DOWN)
         return !waited_for_routes(s, cause) ||
-               (units_find(run_member(run_get(s->run, "lab.defaults.switch"), "convergence"), &unit,
-                           &headroom) &&
-                units_find(strchr(set, '=') + 1, &unit, &asked) && headroom <= asked);
+               beyond_set(s, "lab.defaults.switch", "convergence", set, 1) <= 0;
+    if (cause->kind == CAUSE_LATE_ACKS)
+        return beyond_set(s, "lab.defaults.host.nic", "ack_timeout", set, 0) >= 0;
     if (cause->kind == CAUSE_LINK_DAMAGES)
         return strcmp(run_member(run_get(s->run, "lab.defaults.host.nic"), "recovery"), "selective-repeat") ==
                0;

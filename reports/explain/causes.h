@@ -15,7 +15,8 @@ enum cause_kind {
     CAUSE_NOT_LOSSLESS,
     CAUSE_DISOBEYS, /* it goes on sending in spite of pauses */
     CAUSE_NO_RECEIVE,
-    CAUSE_LOSS, /* where is not known */
+    CAUSE_LATE_ACKS, /* time-outs, and no packet that is known to be lost */
+    CAUSE_LOSS,      /* where is not known */
     CAUSE_STORM,
     CAUSE_SLOW_RECEIVER,
     CAUSE_HOST_PAUSES,    /* one of the two before */

@@ -20,7 +20,7 @@ static const struct {
     [SHARE_PAUSED] = {"paused", "paused"},
     [SHARE_ASKED] = {"not_asked", "not asked for by the scenario"},
     [SHARE_RATE] = {"rate", "held down by congestion control"},
-    [SHARE_LOSS] = {"loss", "waiting after losses"},
+    [SHARE_LOSS] = {"loss", "waiting after losses or time-outs"},
     [SHARE_QUEUE] = {"queue", "waiting in queues"},
     [SHARE_SENDER] = {"sender", "its sender: too little in flight, or slow"},
     [SHARE_UNKNOWN] = {"unknown", "not explained"},

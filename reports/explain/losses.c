@@ -483,10 +483,17 @@ static void add_counted(struct seen *s, struct text *out, const struct flow_seen
 static void add_unsampled(struct seen *s, struct text *evidence, const struct flow_seen *flow, bool damaged,
                           bool discards)
 {
-    text_add(evidence,
-             "%s sent packets again, or stood still to its end (they or their acknowledgements were lost), "
-             "and no counter that was sampled tells why",
-             flow->name);
+    if (flow->acks_late)
+        text_add(
+            evidence,
+            "%s sent again what had arrived: %s counted %.0f (duplicate_request), and no packet is known "
+            "to be lost",
+            flow->name, flow->to, seen_counter(s, flow->to, "duplicate_request"));
+    else
+        text_add(evidence,
+                 "%s sent packets again, or stood still to its end (they or their acknowledgements were "
+                 "lost), and no counter that was sampled tells why",
+                 flow->name);
     add_counted(s, evidence, flow);
     if (!damaged && isnan(seen_counter(s, flow->to, "rx_crc_errors_phy")))
         text_add(evidence, "; the run has no counter of damaged frames at %s", flow->to);
@@ -527,6 +534,7 @@ void judge_other_losses(struct seen *s, struct causes *causes)
         bool small =
             !discards_known && pauses > 0 && damages_known && moments_of_loss(s, flow) >= AGAIN_AND_AGAIN;
         enum cause_kind kind = seen_counter(s, flow->to, "out_of_buffer") > 0 ? CAUSE_NO_RECEIVE
+                               : flow->acks_late                              ? CAUSE_LATE_ACKS
                                : lossy                                        ? CAUSE_NOT_LOSSLESS
                                : small                                        ? CAUSE_HEADROOM
                                                                               : CAUSE_LOSS;

@@ -542,6 +542,37 @@ static uint8_t *take_ways(const struct seen *s, const char *flow)
     return ways;
 }
 
+/* Did anything on whichever way count packets that it lost? */
+static bool network_loses(const struct seen *s)
+{
+    static const char *const counters[] = {"buffer_discards",   "link_discards",    "route_discards",
+                                           "watchdog_discards", "crc_errors",       "rx_out_of_buffer",
+                                           "rx_discards_phy",   "rx_crc_errors_phy"};
+    bool any = false;
+    for (size_t node = 0; node < s->network.node_count; node++)
+        for (size_t k = 0; k < sizeof counters / sizeof *counters; k++)
+            any |= seen_counter(s, seen_role(s, node), "%s", counters[k]) > 0;
+    return any;
+}
+
+/* Did time-outs alone make the flow's sender send again, and its receiver get that twice? Then no packet is
+ * known to be lost: acknowledgements came after the time-out, or were. */
+static bool acks_are_late(const struct seen *s, const struct flow_seen *flow)
+{
+    static const char *const at_sender[] = {"packet_seq_err", "implied_nak_seq_err", "rnr_nak_retry_err"},
+                             *const at_receiver[] = {"out_of_sequence", "out_of_seq_request",
+                                                     "out_of_buffer"};
+    bool lost = false;
+    for (size_t k = 0; k < sizeof at_sender / sizeof *at_sender; k++)
+        lost |= seen_counter(s, flow->from, "%s", at_sender[k]) > 0;
+    for (size_t k = 0; k < sizeof at_receiver / sizeof *at_receiver; k++)
+        lost |= seen_counter(s, flow->to, "%s", at_receiver[k]) > 0;
+    return !lost && seen_counter(s, flow->to, "duplicate_request") > 0 &&
+           (seen_counter(s, flow->from, "local_ack_timeout_err") > 0 ||
+            seen_counter(s, flow->from, "roce_adp_retrans") > 0) &&
+           !network_loses(s);
+}
+
 static void take_flows(struct seen *s)
 {
     const json_t *flows = run_get(s->run, "flows"), *of;
@@ -606,6 +637,7 @@ static void take_flows(struct seen *s)
         const json_t *many = json_object_get(of, "flows");
         if (many && json_equal(json_object_get(many, "started"), json_object_get(many, "finished")))
             flow->slowdown = json_number_value(json_object_get(json_object_get(of, "slowdown"), "mean"));
+        flow->acks_late = acks_are_late(s, flow);
         flow->at_once = flow->ends && flow->messages <= seen_depth(flow);
         stops |= json_object_get(asked, "stop") != NULL;
     }

@@ -31,7 +31,7 @@ enum share {
     SHARE_PAUSED,    /* the sender was kept from sending */
     SHARE_ASKED,     /* the scenario asks for no more */
     SHARE_RATE,      /* DCQCN held the rate down */
-    SHARE_LOSS,      /* waited after losses */
+    SHARE_LOSS,      /* waited after losses, or for acknowledgements that came late or never */
     SHARE_QUEUE,     /* waited in a queue, its acknowledgements too, or in the buffer of its receiver */
     SHARE_SENDER, /* nothing in the network was in its way: too little is in flight, or the sender is slow */
     SHARE_UNKNOWN,
@@ -78,6 +78,7 @@ struct flow_seen {
     int64_t every_ns;        /* between such lines; 0: there are none */
     int64_t
         stalled_ns;   /* of its time nothing was complete, and it was not paused, until a loss was noticed */
+    bool acks_late;   /* its sender sent again for time-outs alone, and its receiver missed nothing */
     double increases; /* of its rate, by DCQCN */
     const char *control; /* of its sender's rate: a name of CONGESTION_CONTROLS */
     bool ends;           /* when its messages are complete */

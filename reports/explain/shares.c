@@ -495,13 +495,15 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         rest += take_share(flow, SHARE_ASKED, UNHELD_S / time_s, &left);
     flow->lacks = fmax(0, fmin(1, wanted) - rest - flow->share[SHARE_DELIVERED]);
     take_slowed(s, flow, true, wanted, &left);
-    take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
+    if (!flow->acks_late)
+        take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
     if (strcmp(run_member(flow->asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
     take_share(flow, SHARE_RATE, isnan(held) ? 0 : held, &left);
     bool still = is_still(flow);
-    bool loses = flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow));
+    bool loses = still || (!flow->acks_late &&
+                           (flow->resent_bps > 0 || (isnan(flow->resent_packets) && host_loses(s, flow))));
     if (loses)
         take_share(flow, SHARE_LOSS, still ? 1 : unseen_waits(s, flow), &left);
     bool full = left > 0 && waits_in_queue(s, flow),
@@ -523,6 +525,6 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         take_waits(s, flow, full, &left);
     if (isnan(paused) || isnan(held))
         take_share(flow, SHARE_UNKNOWN, 1, &left);
-    take_share(flow, SHARE_SENDER, 1, &left);
+    take_share(flow, flow->acks_late ? SHARE_LOSS : SHARE_SENDER, 1, &left);
     flow->rests = rest > flow->share[SHARE_SENDER];
 }

@@ -75,6 +75,16 @@ said "a flow that stands beside another one of its host has lost its half of the
 own watchdog '.flows = [flow("x"; "h0"; "h1"; 16), flow("y"; "h0"; "h2"; 16)] | .phases.measure = "10ms" | .settings.watchdog = {detect: "300us", restore: "300us"} | .storms = [{role: "h1", priority: 3, start: "3ms", stop: "6ms"}]'
 said "  for 8, where a watchdog dropped what a storm held up" 'said == ["storm h1"] and about(cost("storm"; "h1"; "x"); 0.4; 0.02)'
 
+late() { own "$1" "$2" --set "lab.defaults.host.nic={\"model\": \"ideal\", \"ack_timeout\": \"$3\"}" "${@:4}"; }
+late acks_late '.flows = [flow("x"; "h0"; "h3"; 1) + {message: "256KiB"}]' 16.384us --set 'lab.defaults.link={"rate": "25Gb/s", "delay": "10us"}'
+said "time-outs alone are no loss: acknowledgements come late, and a longer ack_timeout is advised" 'said == ["late-acks h3"] and about(.causes[0].cost; of.x.resent + of.x.loss; 0.01) and (.causes[0].evidence | all(contains("noticed losses") | not))'
+late acks_set '.flows = [flow("x"; "h0"; "h3"; 1) + {message: "256KiB"}]' 16.384us --set 'lab.defaults.link={"rate": "25Gb/s", "delay": "10us"}' --set "$(jq -r '.causes[0].set' "$SCRATCH/own.json")"
+said "  which helps" 'accused("late-acks") | not'
+late acks_queue ".flows = [flow(\"x\"; \"h0\"; \"h3\"; 1) + {message: \"4KiB\"}, $incast]" 131.072us
+said "  of those that an incast's queue holds back the queue has its part" 'said == ["incast h3", "late-acks h3"] and cost("incast"; "h3"; "x") > 0.3'
+late acks_tail '.flows = [flow("x"; "h0"; "h3"; 1) + {message: "256KiB"}] | .inject = [{flow: "x", do: "drop", nth: 100, every: 300}]' 131.072us
+said "  and where a packet is missing it is a loss" 'said == ["loss h3"]'
+
 # ---- what is not known
 poisson='.traffic = [{name: "p", pattern: "poisson", from: ["h[0-3]"], to: ["h[0-3]"], priority: 3, size: "50kB", load: 0.4}] | .phases.measure = "20ms"'
 own many "$poisson"
