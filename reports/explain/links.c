@@ -358,6 +358,40 @@ bool seen_lost_pauses(const struct seen *s, size_t port, int priority, struct lo
     return lost->sent > 0 && (counted || lost->damaged > 0);
 }
 
+/* The same as samples: at the port's node, or at the other end of its link. */
+static const struct series *pauses_of(const struct seen *s, size_t port, const char *what, int priority)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const char *role = seen_role(s, at->node);
+    return s->network.nodes[at->node].host
+               ? seen_series(s, role, "%s_prio%d_pause", what, priority)
+               : seen_series(s, role, "port%u_%s_prio%d_pause", at->number, what, priority);
+}
+
+double seen_lost_though_stopped(const struct seen *s, size_t port, int priority)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *lost = seen_series(s, seen_role(s, at->node), "port%u_discards", at->number),
+                        *sent = pauses_of(s, port, "tx", priority),
+                        *arrived = pauses_of(s, at->peer, "rx", priority);
+    if (!lost || !lost->count || !sent || !arrived || !json_is_true(run_get(s->run, "simulated")))
+        return NAN;
+    double sum = 0;
+    int64_t heard_ns = lost->time_ns[0]; /* the last frame that arrived before did so after this */
+    for (size_t i = 1; i + 1 < lost->count; i++) {
+        const int64_t *at_ns = &lost->time_ns[i];
+        double missing[3];
+        const int64_t times[] = {heard_ns, at_ns[0], at_ns[1]};
+        for (size_t k = 0; k < 3; k++)
+            missing[k] = series_at(sent, times[k]) - series_at(arrived, times[k]);
+        if (missing[0] == missing[1] && missing[1] == missing[2])
+            sum += (double)(lost->value[i] - lost->value[i - 1]);
+        if (series_at(arrived, at_ns[0]) > series_at(arrived, at_ns[-1]))
+            heard_ns = at_ns[-1];
+    }
+    return sum;
+}
+
 struct cause *judge_lost_pauses(struct seen *s, struct causes *causes, size_t port, int priority,
                                 const struct lost_pauses *lost)
 {

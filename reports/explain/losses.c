@@ -183,10 +183,10 @@ static enum cause_kind why_lost(const struct seen *s, size_t node, size_t port, 
     return CAUSE_DISOBEYS;
 }
 
-/* The losses of what came to the switch by this port; NETWORK_NONE: they are not counted by port. Causes from
- * `first` on are of the switch. */
+/* The losses of what came to the switch by this port, of which these are charged here; NETWORK_NONE: they are
+ * not counted by port. Causes from `first` on are of the switch. */
 static void judge_lost_by(struct seen *s, struct causes *causes, size_t first, size_t node, size_t port,
-                          int priority)
+                          int priority, double charged)
 {
     const char *name = s->network.nodes[node].name, *role = seen_role(s, node);
     bool pauses = switch_pauses(s, node, priority), on = seen_is_lossless(s, role, priority);
@@ -220,34 +220,57 @@ static void judge_lost_by(struct seen *s, struct causes *causes, size_t first, s
             : on   ? "and sent no pauses of"
                    : "and has no PFC on",
             priority);
+    double lost = port == NETWORK_NONE ? NAN : lost_arriving(s, role, s->network.ports[port].number, true);
+    double part = port == NETWORK_NONE ? 1 : charged / lost;
     if (port != NETWORK_NONE)
-        text_add(&cause->evidence, "of them %.0f came from %s\n%s",
-                 lost_arriving(s, role, s->network.ports[port].number, true), seen_behind(s, port),
+        text_add(&cause->evidence, "of them %.0f came from %s\n%s", lost, seen_behind(s, port),
                  text_string(&why));
+    if (part < 1)
+        text_add(&cause->evidence, "%.0f of these were lost while each PFC frame arrived there\n", charged);
     text_free(&why);
     for (size_t i = 0; i < s->flow_count; i++)
         if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
-            cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node, port) * seen_lost(&s->flows[i]));
+            cause_add_cost(cause, i,
+                           part * part_lost_at(s, &s->flows[i], node, port) * seen_lost(&s->flows[i]));
     if (is_new)
         tell_paused_ports(s, cause, node, priority);
 }
 
-/* What came to the switch by this port was lost for lack of room, as pauses did not arrive that the port
- * sent: its link has what is not charged to it yet. */
-static void judge_unstopped(struct seen *s, struct causes *causes, size_t node, size_t port, int priority,
-                            const struct lost_pauses *pauses)
+/* Whether its headroom is too short is told by what was lost while each PFC frame arrived. */
+static void tell_headroom(struct text *out, double obeyed, double lost)
 {
+    if (isnan(obeyed))
+        text_add(out,
+                 ": its headroom is too short or it was not stopped in time, which a run whose links lose "
+                 "nothing would tell\n");
+    else if (obeyed < lost)
+        text_add(out, ", %.0f of them when a PFC frame had not arrived%s\n", lost - obeyed,
+                 obeyed > 0 ? "" : ": nothing says that its headroom is too short");
+    else
+        text_add(out, "\n");
+}
+
+/* What came to the switch by this port was lost for lack of room, and pauses did not arrive that the port
+ * sent: its link has what is not charged to it yet, and the headroom what was lost while they did arrive. */
+static void judge_unstopped(struct seen *s, struct causes *causes, size_t first, size_t node, size_t port,
+                            int priority, const struct lost_pauses *pauses)
+{
+    double lost = lost_arriving(s, seen_role(s, node), s->network.ports[port].number, true),
+           obeyed = fmin(lost, seen_lost_though_stopped(s, port, priority));
     struct cause *cause = judge_lost_pauses(s, causes, s->network.ports[port].peer, priority, pauses);
-    const struct network_port *at = &s->network.ports[port];
-    text_add(&cause->evidence,
-             "%s lost %.0f packets from %s for lack of buffer, who was not stopped in time for that: whether "
-             "its headroom is long enough is not known\n",
-             s->network.nodes[node].name, lost_arriving(s, seen_role(s, node), at->number, true),
-             seen_behind(s, port));
-    for (size_t i = 0; i < s->flow_count; i++)
-        if (s->flows[i].priority == priority && !(cause->losses_charged && uses_link(s, &s->flows[i], port)))
-            cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node, port) * seen_lost(&s->flows[i]));
+    text_add(&cause->evidence, "%s lost %.0f packets from %s for lack of buffer", s->network.nodes[node].name,
+             lost, seen_behind(s, port));
+    tell_headroom(&cause->evidence, obeyed, lost);
+    for (size_t i = 0; i < s->flow_count; i++) {
+        if (s->flows[i].priority != priority)
+            continue;
+        bool charged = cause->losses_charged && uses_link(s, &s->flows[i], port);
+        double of_buffer = part_lost_at(s, &s->flows[i], node, port) * seen_lost(&s->flows[i]);
+        cause_add_cost(cause, i, (charged ? 0 : of_buffer) - (obeyed > 0 ? of_buffer * obeyed / lost : 0));
+    }
     cause->losses_charged = true;
+    if (obeyed > 0)
+        judge_lost_by(s, causes, first, node, port, priority, obeyed);
 }
 
 static void judge_buffer(struct seen *s, struct causes *causes, size_t node)
@@ -263,14 +286,14 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node)
         for (size_t p = n->nodes[node].first; cost > 0 && p != NETWORK_NONE; p = n->ports[p].next) {
             double lost = lost_arriving(s, seen_role(s, node), n->ports[p].number, true);
             if (isnan(lost)) {
-                judge_lost_by(s, causes, first, node, NETWORK_NONE, priority);
+                judge_lost_by(s, causes, first, node, NETWORK_NONE, priority, NAN);
                 break;
             }
             struct lost_pauses pauses;
             if (lost > 0 && seen_lost_pauses(s, n->ports[p].peer, priority, &pauses))
-                judge_unstopped(s, causes, node, p, priority, &pauses);
+                judge_unstopped(s, causes, first, node, p, priority, &pauses);
             else if (lost > 0)
-                judge_lost_by(s, causes, first, node, p, priority);
+                judge_lost_by(s, causes, first, node, p, priority, lost);
         }
     }
 }

@@ -224,6 +224,10 @@ struct lost_pauses {
 /* Are there any? In a simulated run each is counted; on hosts and switches frames that arrived damaged tell.
  */
 bool seen_lost_pauses(const struct seen *s, size_t port, int priority, struct lost_pauses *lost);
+/* Of what came to a switch by the port and was lost for lack of room, the frames between two samples with
+ * each PFC frame of the priority heard by the other end, since the one before them: it was stopped in time.
+ * NAN: not sampled, or not simulated: then samples of both ends are of different times (links.c). */
+double seen_lost_though_stopped(const struct seen *s, size_t port, int priority);
 /* Where the flow's time went: its shares (shares.c). */
 void seen_share_out(struct seen *s, struct flow_seen *flow);
 /* What losses took from the flow: it waited, and what it sent again took room that it asked for. */
