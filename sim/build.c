@@ -325,11 +325,6 @@ static int build_hosts(struct sim *sim, const struct sim_config *c, struct error
 
 /* ---- flows */
 
-static uint8_t pad_of(const struct physics_framing *framing, uint32_t payload)
-{
-    return (uint8_t)((framing->pad_bytes - payload % framing->pad_bytes) % framing->pad_bytes);
-}
-
 static void build_qp(const struct sim *sim, const struct sim_flow_config *f, uint32_t index, uint32_t flow,
                      bool back)
 {
@@ -355,8 +350,8 @@ static void build_qp(const struct sim *sim, const struct sim_flow_config *f, uin
     qp->payload_bytes = (uint32_t)payload;
     qp->packets_per_message = (uint32_t)packets;
     qp->last_payload_bytes = (uint32_t)(f->message_bytes - (packets - 1) * payload);
-    qp->tail_bytes = pad_of(&sim->framing, qp->payload_bytes);
-    qp->last_tail_bytes = (uint8_t)(pad_of(&sim->framing, qp->last_payload_bytes) +
+    qp->tail_bytes = framing_pad_bytes(&sim->framing, qp->payload_bytes);
+    qp->last_tail_bytes = (uint8_t)(framing_pad_bytes(&sim->framing, qp->last_payload_bytes) +
                                     (f->immediate ? sim->framing.immediate_bytes : 0));
     qp->complete_psn = (uint64_t)packets;
     qp->depth = (uint32_t)f->depth;
@@ -558,12 +553,13 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_buckets(sim, e) || build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
-        pacing_build(sim, e) || link_faults_build(sim, c, e) || inject_build(sim, c, e) ||
-        switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
-        reroute_open(sim, c, e) || capture_open(sim, c, e) || routing_build(sim, c, e) ||
-        reroute_build(sim, c, e) || stream_open(sim, c, e) || congestion_build(sim, c, e) ||
-        recovery_build(sim, c, e) || stream_check(sim, e) || deadlock_build(sim, e))
+    if (build_buckets(sim, e) || build_flows(sim, c, e) || jobs_build(sim, e) || build_order(sim, c, e) ||
+        waits_build(sim, c, e) || pacing_build(sim, e) || link_faults_build(sim, c, e) ||
+        inject_build(sim, c, e) || switches_build(sim, c, e) || bridges_build(sim, c, e) ||
+        storms_build(sim, c, e) || reroute_open(sim, c, e) || capture_open(sim, c, e) ||
+        routing_build(sim, c, e) || reroute_build(sim, c, e) || stream_open(sim, c, e) ||
+        congestion_build(sim, c, e) || recovery_build(sim, c, e) || stream_check(sim, e) ||
+        deadlock_build(sim, e))
         return -1;
     switches_let_pass(sim);
     links_reserve(sim);
@@ -578,13 +574,19 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
 
 struct sim *sim_new(const struct sim_config *config, struct error *e)
 {
-    if (sim_check(config, e))
+    struct jobs *jobs = config->job_count ? jobs_open(config, e) : NULL;
+    if (config->job_count && !jobs)
         return NULL;
-    struct sim *sim = array_grow(NULL, 0, sizeof *sim);
+    config = jobs ? jobs_config(jobs) : config;
+    bool fits = !sim_check(config, e);
+    struct sim *sim = fits ? array_grow(NULL, 0, sizeof *sim) : NULL;
     if (!sim) {
-        error_set(e, "simulator: no memory");
+        jobs_free(jobs);
+        if (fits)
+            error_set(e, "simulator: no memory");
         return NULL;
     }
+    sim->jobs = jobs;
     sim->framing = config->framing;
     sim->truncate_to_ns = config->truncate_to_ns;
     sim->late_ps = config->truncate_to_ns ? SIM_PS_PER_NS / 2 : 0;
@@ -617,6 +619,7 @@ void sim_free(struct sim *sim)
         recovery_end(&sim->qps[i]);
     }
     stream_free(sim);
+    jobs_free(sim->jobs);
     routing_close(sim);
     free(sim->buckets);
     team_free(sim);

@@ -256,6 +256,7 @@ uint64_t sim_bytes_needed(const struct sim_config *c)
                  c->injection_count * sizeof(struct injection);
     for (size_t i = 0; i < c->flow_count; i++)
         bytes += bytes_of_flow(c, &c->flows[i]);
+    bytes += c->job_count ? jobs_bytes(c, bytes_of_flow) : 0;
     struct sim_flow_config first;
     if (c->stream) {
         c->stream->rewind(c->stream->context);

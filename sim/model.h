@@ -36,6 +36,7 @@ enum event_kind {
     EVENT_LINK,            /* port: the state of its link changes */
     EVENT_ROUTES,          /* switch: its routes follow the state of the links */
     EVENT_INJECTED,        /* injection: the first frame that it holds arrives */
+    EVENT_RANK,            /* rank of a job: something that it did has ended */
 };
 
 /* ---- ports */
@@ -296,6 +297,13 @@ struct recovery {
     int64_t asked_ps;  /* when it asked last for missing packets */
 };
 
+/* Of a queue pair whose messages are not all of one size. */
+struct message {
+    uint64_t end_psn; /* behind its last packet */
+    uint32_t last_payload_bytes;
+    uint32_t operation; /* of the job's schedule */
+};
+
 /* In queue_pair.congestion_hooks: it has a struct recovery. */
 #define QP_RECOVERY 128
 
@@ -316,7 +324,12 @@ struct queue_pair {
     uint16_t sender, receiver;
     uint8_t priority, queue, operation, flags; /* flags: of every data packet */
     uint32_t congestion_event;
-    void *congestion;        /* state of its sender's congestion control */
+    void *congestion; /* state of its sender's congestion control */
+    /* Messages in the order in which they are posted, of a job (sim/ranks.c); NULL: they are of one size. The
+     * sender has those below `posted`, and sends number `sending`, of which packets_per_message and the last
+     * packet's bytes are. The receiver knows those of which a packet has come. */
+    struct message *messages;
+    uint64_t sending;
     int64_t next_message_ps; /* until then its program, or the limit of its messages, allows none */
     int64_t gap_ps;          /* between bursts; -1: none */
     int64_t paced_ps;        /* until then the flow's own limit allows no packet */
@@ -354,7 +367,7 @@ struct queue_pair {
     int64_t message_bytes;
     int64_t *post_ps; /* ring of depth */
     int64_t progress_ps;
-    int64_t sent_ps; /* the last data packet */
+    int64_t sent_ps;                             /* the last data packet */
     uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
     uint32_t flow;
     uint32_t number; /* among all that there ever are: its random numbers do not depend on its place */
@@ -385,7 +398,7 @@ struct flow {
     const struct congestion_control *congestion; /* of all its queue pairs; NULL: one has none or another */
     int64_t start_ps, stop_ps;
     bool ping_pong;
-    bool has_left; /* a flow that came and went has ended: changes of its rate count up to then */
+    bool has_left;   /* a flow that came and went has ended: changes of its rate count up to then */
     int64_t turn_ps; /* of a ping-pong: when the program of the first host last posted */
     struct sim_flow_stats stats;
     struct histogram *latency;
@@ -435,6 +448,7 @@ struct sim {
     struct reroute *reroute;       /* NULL: paths do not change */
     struct router *router;         /* while paths are found */
     struct flow_stream *stream;    /* sim/stream.c; NULL: none */
+    struct jobs *jobs;             /* sim/ranks.c; NULL: none */
     uint32_t *source_ports;        /* UDP, of queue pairs; NULL: not needed */
     uint32_t *numbers;             /* of nodes, for ECMP; NULL: as they are counted */
     struct deadlock *deadlock;     /* NULL: no switch */
@@ -543,6 +557,21 @@ uint32_t stream_slots(const struct sim *sim);
 /* Of its flows the longest sim_base_rtt_ps; 0 when memory ran out. */
 int64_t stream_base_rtt_ps(struct sim *sim);
 
+/* ranks.c */
+struct jobs *jobs_open(const struct sim_config *c, struct error *e);
+/* The configuration with the flows of jobs. */
+const struct sim_config *jobs_config(const struct jobs *jobs);
+/* When flows are there. */
+int jobs_build(struct sim *sim, struct error *e);
+void jobs_free(struct jobs *jobs);
+/* Its memory, with that of its flows; 0: there is not enough to count it. */
+uint64_t jobs_bytes(const struct sim_config *c,
+                    uint64_t (*bytes_of_flow)(const struct sim_config *c, const struct sim_flow_config *f));
+void rank_turn(struct sim *sim, uint32_t rank); /* EVENT_RANK */
+/* A message of the queue pair is complete at its sender, or in its receiver's memory. */
+void jobs_sent(struct sim *sim, uint32_t qp, uint32_t operation, int64_t known_ps);
+void jobs_arrived(struct sim *sim, uint32_t qp, uint32_t operation, int64_t visible_ps);
+
 /* A packet of the pool; index 0, which is never used, when memory ran out (the run then ends with an
  * error). */
 static inline uint32_t packet_take(struct sim *sim)
@@ -570,11 +599,23 @@ static inline void list_append(struct sim *sim, struct packet_list *list, uint32
     list->tail = p;
 }
 
-/* Payload of a data packet. */
-static inline uint32_t packet_payload(const struct sim *sim, const struct packet *packet)
+/* Payload of a data packet, at its receiver or, `sent`, at its sender. */
+uint32_t message_last_payload(const struct queue_pair *qp, const struct packet *packet, bool sent);
+static inline uint32_t packet_payload_of(const struct sim *sim, const struct packet *packet, bool sent)
 {
     const struct queue_pair *qp = &sim->qps[packet->qp];
-    return packet->flags & PACKET_LAST ? qp->last_payload_bytes : qp->payload_bytes;
+    if (!(packet->flags & PACKET_LAST))
+        return qp->payload_bytes;
+    return qp->messages ? message_last_payload(qp, packet, sent) : qp->last_payload_bytes;
+}
+static inline uint32_t packet_payload(const struct sim *sim, const struct packet *packet)
+{
+    return packet_payload_of(sim, packet, false);
+}
+
+static inline uint64_t message_first_psn(const struct queue_pair *qp, uint64_t message)
+{
+    return message ? qp->messages[message - 1].end_psn : 0;
 }
 
 /* Payload of a queue pair's packets before a PSN. */
@@ -585,11 +626,20 @@ static inline int64_t qp_bytes_before(const struct queue_pair *qp, uint64_t psn)
     return messages * qp->message_bytes + packets * (int64_t)qp->payload_bytes;
 }
 
+/* Payload of a queue pair's packets from acked_psn up to a PSN. */
+int64_t qp_acked_bytes(const struct queue_pair *qp, uint64_t psn);
+
 static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
 {
     uint32_t p = list->head;
     list->head = sim->packets[p].next;
     return p;
+}
+
+/* Behind a payload, up to a whole number of words. */
+static inline uint8_t framing_pad_bytes(const struct physics_framing *framing, uint32_t payload)
+{
+    return (uint8_t)((framing->pad_bytes - payload % framing->pad_bytes) % framing->pad_bytes);
 }
 
 /* The place of a port's event in the queue of its island. */
@@ -757,7 +807,8 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
 void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
 int waits_build(struct sim *sim, const struct sim_config *c, struct error *e);
 int pacing_build(struct sim *sim, struct error *e);
-void qp_turn(struct sim *sim, uint32_t qp);   /* EVENT_TURN */
+void qp_post(struct sim *sim, uint32_t qp, int64_t bytes, uint32_t operation); /* a job's next message */
+void qp_turn(struct sim *sim, uint32_t qp);                                    /* EVENT_TURN */
 void qp_resume(struct sim *sim, uint32_t qp); /* its congestion control may allow more */
 
 /* timeouts.c */

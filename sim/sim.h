@@ -201,6 +201,8 @@ struct sim_config {
     const struct sim_flow_config *flows;
     size_t flow_count;
     const struct sim_stream *stream; /* further flows; NULL: none */
+    const struct sim_job_config *jobs; /* sim/jobs.h */
+    size_t job_count;
     /* sim/fabric/fabric.h */
     const struct sim_switch_config *switches;
     size_t switch_count;

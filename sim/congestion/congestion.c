@@ -342,7 +342,7 @@ void congestion_acknowledged(struct sim *sim, uint32_t q, uint32_t p, uint64_t p
     const struct congestion_control *c = h->congestion;
     struct congestion_ack ack = {.now_ps = sim->now_ps,
                                  .rtt_ps = sim->now_ps - sim->telemetry[p].sent_ps,
-                                 .acked_bytes = qp_bytes_before(qp, psn) - qp_bytes_before(qp, qp->acked_psn),
+                                 .acked_bytes = qp_acked_bytes(qp, psn),
                                  .acked_psn = psn,
                                  .next_psn = qp->send_psn > psn ? qp->send_psn : psn,
                                  .marked = marked,

@@ -159,22 +159,27 @@ static void stall_ends(struct stall_gauge *g, int64_t now_ps)
  * one's, so that their packets in turn fall into different banks. */
 #define PAGE_BYTES       4096
 #define QUEUE_PAIR_PAGES 37
+/* A job's buffers, of any size, lie one after the other. */
+#define PACKETS_OF_BUFFER 1024
 
 static uint64_t address_of(const struct sim *sim, const struct packet *packet)
 {
     const struct queue_pair *qp = &sim->qps[packet->qp];
+    uint64_t pages = (uint64_t)packet->qp * QUEUE_PAIR_PAGES * PAGE_BYTES;
+    if (qp->messages)
+        return pages + packet->psn % PACKETS_OF_BUFFER * (uint64_t)qp->payload_bytes;
     uint64_t stride = ((uint64_t)qp->message_bytes + 63) / 64 * 64;
     uint64_t message = packet->psn / qp->packets_per_message;
     uint64_t index = packet->psn % qp->packets_per_message;
     uint64_t start = stride && stride < PAGE_BYTES ? message * stride % (PAGE_BYTES / stride * stride) : 0;
-    return (uint64_t)packet->qp * QUEUE_PAIR_PAGES * PAGE_BYTES + start + index * qp->payload_bytes;
+    return pages + start + index * qp->payload_bytes;
 }
 
 /* When the packet's data has come. Completions of a memory come one after the other; those of both share the
  * way down by rate, so that a read that waits for its memory does not hold up those of the other. */
 static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory, const struct packet *packet)
 {
-    uint32_t bytes = packet_payload(sim, packet);
+    uint32_t bytes = packet_payload_of(sim, packet, true);
     struct pcie *link = &h->pcie;
     uint32_t requests = parts_of(bytes, link->max_read_request_bytes);
     uint32_t completion_bytes = bytes + parts_of(bytes, link->completion_bytes) * COMPLETION_BYTES;
@@ -200,7 +205,7 @@ static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
     enum sim_memory memory = sim->qps[q].sender_memory;
     int64_t ready_ps = sim->now_ps;
     h->tx_buffer_left -= packet->bytes;
-    if (packet_payload(sim, packet) && !(packet->flags & PACKET_INLINE))
+    if (packet_payload_of(sim, packet, true) && !(packet->flags & PACKET_INLINE))
         ready_ps = read_data(sim, h, memory, packet);
     ready_ps += h->tx_latency_ps;
     struct delay_line *line = &h->fetching[memory];
@@ -238,7 +243,7 @@ void dma_fetched(struct sim *sim, uint32_t object)
     struct delay_line *line = &h->fetching[object % SIM_MEMORIES];
     uint32_t p = delay_line_take(sim, line);
     const struct packet *packet = &sim->packets[p];
-    uint32_t payload = packet_payload(sim, packet);
+    uint32_t payload = packet_payload_of(sim, packet, true);
     if (line->first != NONE)
         event_schedule(sim->events, h->fetched_event[object % SIM_MEMORIES], line->first_ps);
     if (payload && !(packet->flags & PACKET_INLINE))

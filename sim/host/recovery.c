@@ -99,18 +99,16 @@ uint32_t recovery_packet(struct sim *sim, uint32_t q)
     struct queue_pair *qp = &sim->qps[q];
     struct recovery *r = qp->recovery;
     const uint64_t next_psn = qp->send_psn;
-    const uint32_t next_in_message = qp->packet_in_message, left = r->again_count - 1;
+    const uint32_t left = r->again_count - 1;
     uint64_t psn = qp->acked_psn;
     while (!early_has(r->again, r->mask, psn))
         psn++;
     early_remove(r->again, r->mask, psn);
     r->again_count = 0;
-    qp->send_psn = psn;
-    qp->packet_in_message = (uint32_t)(psn % qp->packets_per_message);
+    qp_seek(sim, qp, psn);
     uint32_t p = qp_build_packet(sim, q);
     r->again_count = left;
-    qp->send_psn = next_psn;
-    qp->packet_in_message = next_in_message;
+    qp_seek(sim, qp, next_psn);
     if (qp->send_psn == qp->limit_psn && !left)
         ring_leave(sim, q);
     else

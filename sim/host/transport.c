@@ -233,11 +233,64 @@ static void pace(struct sim *sim, struct queue_pair *qp, uint32_t payload)
     qp->next_send_ps = qp->paced_ps;
 }
 
+/* ---- messages that are not all of one size */
+
+/* The sender looks for the packet's message around the one that it sends, the receiver around the one that it
+ * expects: what is before the packet's end is posted. */
+uint32_t message_last_payload(const struct queue_pair *qp, const struct packet *packet, bool sent)
+{
+    uint64_t k = sent ? qp->sending : qp->delivered;
+    uint64_t end_psn = whole_psn(sent ? qp->send_psn : qp->expected_psn, packet->psn) + 1;
+    while (message_first_psn(qp, k) < end_psn && qp->messages[k].end_psn < end_psn)
+        k++;
+    while (k > 0 && message_first_psn(qp, k) >= end_psn)
+        k--;
+    return qp->messages[k].last_payload_bytes;
+}
+
+/* The message that is sent is this one. */
+static void message_begin(const struct sim *sim, struct queue_pair *qp)
+{
+    const struct message *message = &qp->messages[qp->sending];
+    qp->packets_per_message = (uint32_t)(message->end_psn - message_first_psn(qp, qp->sending));
+    qp->last_payload_bytes = message->last_payload_bytes;
+    qp->last_tail_bytes = framing_pad_bytes(&sim->framing, message->last_payload_bytes);
+}
+
+void qp_seek(const struct sim *sim, struct queue_pair *qp, uint64_t psn)
+{
+    qp->send_psn = psn;
+    if (!qp->messages) {
+        qp->packet_in_message = (uint32_t)(psn % qp->packets_per_message);
+        return;
+    }
+    while (message_first_psn(qp, qp->sending) > psn)
+        qp->sending--;
+    while (qp->sending < qp->posted && qp->messages[qp->sending].end_psn <= psn)
+        qp->sending++;
+    qp->packet_in_message = (uint32_t)(psn - message_first_psn(qp, qp->sending));
+    if (qp->sending < qp->posted)
+        message_begin(sim, qp);
+}
+
+/* The payload of the packets from acked_psn up to psn. */
+int64_t qp_acked_bytes(const struct queue_pair *qp, uint64_t psn)
+{
+    if (!qp->messages)
+        return qp_bytes_before(qp, psn) - qp_bytes_before(qp, qp->acked_psn);
+    int64_t bytes = (int64_t)(psn - qp->acked_psn) * (int64_t)qp->payload_bytes;
+    for (uint64_t k = qp->completed; k < qp->posted && qp->messages[k].end_psn <= psn; k++)
+        bytes -= (int64_t)qp->payload_bytes - qp->messages[k].last_payload_bytes;
+    return bytes;
+}
+
 uint32_t qp_build_packet(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     if (qp_sends_again(qp))
         return recovery_packet(sim, q);
+    if (qp->messages && !qp->packet_in_message)
+        message_begin(sim, qp);
     uint32_t p = packet_take(sim);
     struct host *h = &sim->hosts[qp->sender];
     struct packet *packet = &sim->packets[p];
@@ -265,6 +318,8 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
             qp->next_send_ps = next_ps;
     }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
+    if (qp->messages)
+        qp->sending += last;
     qp->sent_ps = sim->now_ps;
     /* The timer is that of the oldest packet without an answer; measured times do not begin anew with
      * resends. */
@@ -376,6 +431,29 @@ static void post(struct sim *sim, uint32_t q, int64_t at_ps)
         qp->limit_psn += qp->packets_per_message;
 }
 
+void qp_post(struct sim *sim, uint32_t q, int64_t bytes, uint32_t operation)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct flow *flow = &sim->flows[qp->flow];
+    if (qp->stopped)
+        return;
+    int64_t packets = bytes ? (bytes + qp->payload_bytes - 1) / qp->payload_bytes : 1;
+    struct message *message = &qp->messages[qp->posted];
+    *message = (struct message){.end_psn = qp->limit_psn + (uint64_t)packets,
+                                .last_payload_bytes = (uint32_t)(bytes - (packets - 1) * qp->payload_bytes),
+                                .operation = operation};
+    qp->limit_psn = message->end_psn;
+    if (qp->completed == qp->posted++)
+        qp->complete_psn = message->end_psn;
+    if (flow->stats.started_ps < 0) {
+        flow->stats.started_ps = sim->now_ps;
+        if (qp->congestion_hooks & CONGESTION_TIMER)
+            congestion_timer(sim, q);
+    }
+    ring_join(sim, q);
+    host_wake(sim, qp->sender);
+}
+
 static bool may_post(const struct sim *sim, const struct queue_pair *qp)
 {
     return !qp->stopped && (!qp->message_limit || qp->posted < qp->message_limit) &&
@@ -409,6 +487,12 @@ static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
     struct queue_pair *qp = &sim->qps[q];
     struct flow *flow = &sim->flows[qp->flow];
     int64_t known_ps = sim->now_ps + lag_ps;
+    if (qp->messages) {
+        jobs_sent(sim, q, qp->messages[qp->completed].operation, known_ps);
+        qp->completed++;
+        qp->complete_psn = qp->completed < qp->posted ? qp->messages[qp->completed].end_psn : UINT64_MAX;
+        return;
+    }
     flow->stats.messages++;
     flow->stats.bytes += qp->message_bytes;
     flow->stats.last_ps = known_ps;
@@ -436,6 +520,12 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
     if (done_psn < qp->complete_psn)
         return;
     bool stream = !sim->flows[qp->flow].ping_pong;
+    if (qp->messages) { /* its program posts when the schedule allows it */
+        while (done_psn >= qp->complete_psn)
+            complete_message(sim, q, completion_lag_ps(sim, qp));
+        go_on(sim, q);
+        return;
+    }
     int64_t lag_ps = completion_lag_ps(sim, qp);
     bool read = qp->operation == SIM_READ; /* its requests wait for their times themselves */
     bool idle = lag_ps && !read && qp->send_psn == qp->limit_psn;
@@ -609,10 +699,23 @@ static void message_arrived(struct sim *sim, uint32_t q, int64_t visible_ps)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct flow *flow = &sim->flows[qp->flow];
+    if (qp->messages)
+        jobs_arrived(sim, q, qp->messages[qp->delivered].operation, visible_ps);
     if (++qp->delivered == qp->message_limit && --flow->arriving_qps == 0)
         waits_received(sim, flow, visible_ps);
     if (qp->follower != NONE && sim->now_ps >= sim->flows[sim->qps[qp->follower].flow].start_ps)
         post_all(sim, qp->follower, sim->now_ps);
+}
+
+/* How many messages more there are before delivered_psn than have arrived. */
+static uint64_t count_arriving(const struct queue_pair *qp)
+{
+    uint64_t k = qp->delivered;
+    if (!qp->messages)
+        return qp->delivered_psn / qp->packets_per_message - k;
+    while (message_first_psn(qp, k) < qp->delivered_psn && qp->messages[k].end_psn <= qp->delivered_psn)
+        k++;
+    return k - qp->delivered;
 }
 
 /* The same of packets that may come in any order: messages arrive when all before them has. */
@@ -622,10 +725,9 @@ static void deliver_any(struct sim *sim, uint32_t host, uint32_t p, const struct
     uint32_t q = packet->qp;
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[host];
-    uint64_t before = qp->delivered_psn / qp->packets_per_message;
     bool asked = recovery_delivered(sim, q, whole_psn(qp->expected_psn, packet->psn)) ||
                  packet->flags & PACKET_ASKS_ACK;
-    uint64_t messages = qp->delivered_psn / qp->packets_per_message - before;
+    uint64_t messages = count_arriving(qp);
     h->counters.rx_payload_bytes += packet_payload(sim, packet);
     if (messages || asked || (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
         acknowledge(sim, host, q, p);
@@ -675,8 +777,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
 void go_back(struct sim *sim, uint32_t q, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
-    qp->send_psn = psn;
-    qp->packet_in_message = (uint32_t)(psn % qp->packets_per_message);
+    qp_seek(sim, qp, psn);
     if (qp->send_psn == qp->limit_psn)
         ring_leave(sim, q);
     else

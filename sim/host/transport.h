@@ -8,7 +8,9 @@
 /* A data packet's frame, without its congestion control's header, and before it is made the shortest one. */
 int64_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uint32_t payload,
                          unsigned place);
-/* The sender's next packet is this one; it joins or leaves the round robin. */
+/* The sender's next packet is this one; */
+void qp_seek(const struct sim *sim, struct queue_pair *qp, uint64_t psn);
+/* and it joins or leaves the round robin. */
 void go_back(struct sim *sim, uint32_t qp, uint64_t psn);
 /* What is before this PSN is acknowledged. */
 void acknowledged(struct sim *sim, uint32_t qp, uint64_t psn);

@@ -1,5 +1,6 @@
 /* Which nodes are one island, which thread runs it, and its queue of events. */
 #include "sim/islands/island.h"
+#include "sim/jobs.h"
 #include "sim/packet.h"
 #include "sim/fabric/routing.h"
 #include "lib/roce/path_mtu.h"
@@ -85,12 +86,24 @@ static void join_readers(struct division *d)
     }
 }
 
+/* All NICs of a rank are its program's. */
+static void join_ranks(struct division *d)
+{
+    for (size_t j = 0; j < d->config->job_count; j++) {
+        const struct sim_job_config *job = &d->config->jobs[j];
+        for (size_t i = 0; i < (size_t)job->schedule->rank_count * job->nics; i++)
+            if (job->hosts[i] != NONE)
+                join_parts(d, job->hosts[i / job->nics * job->nics], job->hosts[i]);
+    }
+}
+
 /* Join the ends of links that are shorter than least_ps. Are there at least two parts? */
 static bool divide_by_delay(struct division *d, int64_t least_ps)
 {
     for (uint32_t i = 0; i < d->nodes; i++)
         d->leader[i] = i;
     join_readers(d);
+    join_ranks(d);
     for (size_t i = 0; i < d->config->link_count; i++) {
         const struct sim_link_config *link = &d->config->links[i];
         if (way_ps(d, link) < least_ps)

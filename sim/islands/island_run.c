@@ -106,6 +106,8 @@ static void dispatch_rare(struct sim *sim, uint32_t kind, uint32_t object)
         storm_turn(sim, object);
     else if (kind == EVENT_ANSWER)
         host_answer_due(sim, object);
+    else if (kind == EVENT_RANK)
+        rank_turn(sim, object);
     else
         switch_watchdog(sim, object);
 }
@@ -168,6 +170,7 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
     case EVENT_ROUTES:
     case EVENT_STORM:
     case EVENT_ANSWER:
+    case EVENT_RANK:
     case EVENT_WATCHDOG:
         dispatch_rare(sim, kind, object);
         break;
