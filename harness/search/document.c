@@ -123,8 +123,8 @@ static const struct field fields[] = {
              "worse or not told apart."},
     {"importance", FIELD_JSON, AT(importance),
      .help =
-         "path, objective, share of the variance, told (more than chance), flat (values not told from the "
-         "best)."},
+         "path, objective, share of the variance, told (more than chance), flat (from and to which values "
+         "were tried and not told from the best)."},
     {"why", FIELD_STRING, AT(why), .form = &form_any, .help = "Why the winner is better, a sentence."},
     {"use", FIELD_JSON, AT(use),
      .help = "files (file, is, roles) that set the winner, and not_made: WHAT: why."},

@@ -70,32 +70,93 @@ static void share_by_chance(const struct sample *s, double *mean, double *most)
     free(dealt.part);
 }
 
-/* Values as large as their mean is not told from that of the best part. */
-static json_t *flat_range(const struct study *study, size_t parameter, const struct sample *s,
-                          const struct part *parts)
+/* ---- which values are as good as the best */
+
+/* A value of a parameter that was tried, with the candidates that have it. */
+struct tried_value {
+    double place;
+    const struct candidate *of; /* one of them */
+    bool as_good;               /* is one of them not told from the best? */
+};
+
+static json_t *value_of(const struct parameter *p, size_t parameter, const struct candidate *c)
+{
+    json_t *value = json_object_get(c->choice, p->path);
+    return value ? json_incref(value) : value_range_at(&p->range, c->places[parameter], 0);
+}
+
+/* By what its seeds tell: with less than two runs, or where seeds change nothing, only the same value. */
+static bool is_as_good(const struct candidate *c, const struct candidate *best, size_t objective)
+{
+    if (!c->whole || !candidate_is_feasible(c))
+        return false;
+    const struct spread is = spread_of_sums(&c->figures[objective]),
+                        least = spread_of_sums(&best->figures[objective]);
+    double squares = pow(is.stddev, 2) / (double)is.count + pow(least.stddev, 2) / (double)least.count;
+    return fabs(is.mean - least.mean) <= (isfinite(squares) ? 2 * sqrt(squares) : 0);
+}
+
+static int by_place(const void *one, const void *other)
+{
+    const struct tried_value *a = one, *b = other;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* In ascending order, each once; the number of them. */
+static size_t list_tried(const struct study *study, const struct candidates *all, size_t parameter,
+                         size_t objective, const struct candidate *best, struct tried_value *values)
 {
     const struct parameter *p = &study->parameters[parameter];
-    size_t best = SIZE_MAX, first = SIZE_MAX, last = 0;
-    for (size_t k = 0; k < s->parts; k++)
-        if (parts[k].count > 1 && (best == SIZE_MAX || parts[k].sum / (double)parts[k].count <
-                                                           parts[best].sum / (double)parts[best].count))
-            best = k;
-    if (best == SIZE_MAX || !p->ordered)
-        return NULL;
-    for (size_t k = 0; k < s->parts; k++) {
-        double n = (double)parts[k].count, m = (double)parts[best].count;
-        if (parts[k].count < 2)
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct candidate *c = all->items[i];
+        if (!c->places || !candidate_was_tried(c))
             continue;
-        double mean = parts[k].sum / n, low = parts[best].sum / m;
-        double error = sqrt((parts[k].squares / n - mean * mean) / (n - 1) +
-                            (parts[best].squares / m - low * low) / (m - 1));
-        if (mean - low > 2 * error)
-            continue;
-        first = first == SIZE_MAX ? k : first;
-        last = k;
+        json_t *value = value_of(p, parameter, c);
+        values[count++] =
+            (struct tried_value){value_range_place(&p->range, value), c, is_as_good(c, best, objective)};
+        json_decref(value);
     }
-    return json_make("[o,o]", value_range_at(&p->range, (double)first / (double)s->parts, 0),
-                     value_range_at(&p->range, ((double)last + 1) / (double)s->parts, 0));
+    qsort(values, count, sizeof *values, by_place);
+    for (size_t i = 0; i < count; i++)
+        if (i && values[i].place == values[kept - 1].place)
+            values[kept - 1].as_good |= values[i].as_good;
+        else
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* The values around the best that were tried and are as good: the least and the largest; NULL: no other. */
+static json_t *flat_range(const struct study *study, const struct candidates *all, size_t parameter,
+                          size_t objective)
+{
+    const struct parameter *p = &study->parameters[parameter];
+    const struct candidate *best = NULL;
+    size_t low = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct candidate *c = all->items[i];
+        if (c->places && c->whole && candidate_is_feasible(c) &&
+            (!best || candidate_vector(c, study).of[objective] < candidate_vector(best, study).of[objective]))
+            best = c;
+    }
+    if (!best || !p->ordered)
+        return NULL;
+    struct tried_value *values = xcalloc(all->count + 1, sizeof *values);
+    json_t *at = value_of(p, parameter, best), *flat = NULL;
+    size_t count = list_tried(study, all, parameter, objective, best, values);
+    while (low < count && values[low].place != value_range_place(&p->range, at))
+        low++;
+    size_t high = low;
+    while (low > 0 && values[low - 1].as_good)
+        low--;
+    while (high + 1 < count && values[high + 1].as_good)
+        high++;
+    if (high > low)
+        flat = json_make("[o,o]", value_of(p, parameter, values[low].of),
+                         value_of(p, parameter, values[high].of));
+    json_decref(at);
+    free(values);
+    return flat;
 }
 
 static json_t *one_json(const struct study *study, const struct candidates *all, size_t parameter,
@@ -119,7 +180,7 @@ static json_t *one_json(const struct study *study, const struct candidates *all,
         return NULL;
     share_by_chance(s, &mean, &most);
     double share = share_between(s, parts);
-    json_t *flat = flat_range(study, parameter, s, parts);
+    json_t *flat = flat_range(study, all, parameter, objective);
     json_t *entry =
         json_make("{s:s,s:s,s:f,s:b}", "path", p->path, "objective", study->objectives[objective].name,
                   "share", fmax(0, (share - mean) / (1 - mean)), "told", share > most);
@@ -156,7 +217,7 @@ void importance_print(const json_t *importance)
         struct text words = {0};
         if (flat) {
             char *low = json_bare(json_array_get(flat, 0)), *high = json_bare(json_array_get(flat, 1));
-            text_add(&words, "; best, or not told from it, from %s to %s", low, high);
+            text_add(&words, "; tried, and not told from the best: from %s to %s", low, high);
             free(low);
             free(high);
         }

@@ -345,8 +345,8 @@ static void add_importance(const json_t *d, struct text *out)
              "<h2>What matters</h2>\n<p class=soft>The share of an objective's variance, over all that was "
              "tried, that a parameter alone tells, less what chance would. The search looks most where it is "
              "good, so shares are not those of the whole ranges.</p>\n<div class=scroll><table "
-             "class=wide><tr><th>parameter<th>objective<th class=number>share, %%<th>best, or not told from "
-             "it</tr>\n");
+             "class=wide><tr><th>parameter<th>objective<th class=number>share, %%<th>tried, and not told "
+             "from the best</tr>\n");
     json_array_foreach(json_object_get(d, "importance"), i, entry)
     {
         const json_t *flat = json_object_get(entry, "flat");
