@@ -111,21 +111,6 @@ double judge_buffered(const struct seen *s, struct causes *causes, size_t i)
     return part;
 }
 
-/* The host whose pauses stopped the flow: its receiver or, if that sends none, another one; NULL: none. */
-static struct cause *host_that_pauses(const struct causes *causes, const struct flow_seen *flow)
-{
-    struct cause *host = NULL;
-    for (size_t k = 0; k < causes->count; k++) {
-        struct cause *cause = &causes->items[k];
-        bool pauses = cause->kind == CAUSE_STORM || cause->kind == CAUSE_SLOW_RECEIVER ||
-                      cause->kind == CAUSE_HOST_PAUSES;
-        if (pauses && (cause->priority < 0 || cause->priority == flow->priority) &&
-            (!host || strcmp(cause->culprit, flow->to) == 0))
-            host = cause;
-    }
-    return host;
-}
-
 /* Of the flow's pauses the part in which the host paused its link, in an interval between samples or beside
  * one, and at most as long again: what gathered meanwhile takes its time. A small rest is of the host, too.
  */
@@ -151,29 +136,268 @@ static double paused_together(const struct seen *s, const struct flow_seen *flow
     return together < (1 - SMALL_REST) * all ? together / all : 1;
 }
 
-/* What several hosts send to this one, as a part of its line; 0: one alone does, or it is not known. */
-static double received_of_several(const struct seen *s, const char *to)
+/* ---- what stands behind a port */
+
+/* The ports that stand, perhaps or for certain, because this one does: packets for it fill the buffers before
+ * it, whose pauses stop whatever else goes there. */
+struct standing {
+    size_t port;
+    int priority;
+    bool *ports[WAY_MAY + 1];
+};
+
+/* Where more comes than a line carries: to a host, or by a port between switches. */
+struct full_line {
+    const char *to;
+    size_t port; /* NETWORK_NONE: the host's */
+    int priority;
+};
+
+/* What hosts tell of the network: lines between switches, as flows that have no other way fill them. */
+struct view {
+    struct seen *s;
+    double *load;  /* of each such port, of its line, by flows of several hosts; else 0 */
+    bool *is_full; /* so that it does not stand */
+    struct full_line *lines;
+    size_t line_count, *line_of; /* 1 + the number of the one that a flow must pass; 0: none */
+    struct standing *items;
+    size_t count;
+};
+
+/* Of a line: from there on it is full with the payload of flows. Where what it gets is marked, DCQCN keeps a
+ * queue short, and the line not always full. */
+static double full_for(const struct seen *s, const char *to)
 {
-    double sum = 0, line = seen_line_bps(s, to);
+    return seen_counter(s, to, "np_cnp_sent") > 0 ? SEEN_MARKED : SEEN_LOADED;
+}
+
+/* What flows of several hosts bring to a line, as a part of that: to a host's (`port` NETWORK_NONE), or to
+ * that of a port which all their packets pass. 0: those of one host, or it is not known. */
+static double load_of_several(struct seen *s, const char *to, size_t port)
+{
+    double sum = 0, line = port == NETWORK_NONE ? seen_line_bps(s, to) : s->network.ports[port].rate_bps;
     const char *from = NULL;
     bool several = false;
     for (size_t i = 0; i < s->flow_count; i++) {
-        if (strcmp(s->flows[i].to, to) != 0)
+        const struct flow_seen *flow = &s->flows[i];
+        if (port == NETWORK_NONE ? strcmp(flow->to, to) != 0 : !seen_passes(s, flow, WAY_MUST, port))
             continue;
-        sum += s->flows[i].goodput_bps;
-        several = several || (from && strcmp(s->flows[i].from, from) != 0);
-        from = s->flows[i].from;
+        sum += flow->goodput_bps;
+        several = several || (from && strcmp(flow->from, from) != 0);
+        from = flow->from;
     }
     return several && line > 0 ? sum / line : 0;
 }
 
-/* Is its line full while it does not pause it? Where what it gets is marked, DCQCN keeps a queue short, and
- * the line not always full. */
-static bool fills_receiver(const struct seen *s, const struct flow_seen *flow)
+/* Adds the ports that packets pass on their way to that one, which stands: `next` lists all that do. */
+static void add_before(const struct view *view, size_t from, size_t at, enum way way, bool *stands,
+                       size_t *next, size_t *count)
 {
-    double full = seen_counter(s, flow->to, "np_cnp_sent") > 0 ? SEEN_MARKED : SEEN_LOADED;
+    struct network *n = &view->s->network;
+    for (size_t p = 0; p < n->port_count; p++) {
+        if (stands[p] || view->is_full[p] ||
+            !(way == WAY_MUST ? network_must_pass(n, from, n->ports[at].node, p)
+                              : network_may_pass(n, from, n->ports[at].node, p)))
+            continue;
+        stands[p] = true;
+        next[(*count)++] = p;
+    }
+}
+
+static bool *find_standing(const struct view *view, size_t port, int priority, enum way way)
+{
+    struct seen *s = view->s;
+    bool *stands = xcalloc(s->network.port_count + 1, sizeof *stands);
+    size_t *next = xcalloc(s->network.port_count + 1, sizeof *next), count = 0;
+    stands[port] = true;
+    next[count++] = port;
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < s->flow_count; i++) {
+            const struct flow_seen *flow = &s->flows[i];
+            if (flow->priority != priority)
+                continue;
+            if (seen_passes(s, flow, way, next[k]))
+                add_before(view, flow->from_node, next[k], way, stands, next, &count);
+            if (way == WAY_MAY && seen_passes(s, flow, WAY_BACK_MAY, next[k]))
+                add_before(view, flow->to_node, next[k], way, stands, next, &count);
+        }
+    free(next);
+    return stands;
+}
+
+static const struct standing *standing_of(struct view *view, size_t port, int priority)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (view->items[i].port == port && view->items[i].priority == priority)
+            return &view->items[i];
+    view->items = xreallocarray(view->items, view->count + 1, sizeof *view->items);
+    struct standing *standing = &view->items[view->count++];
+    *standing = (struct standing){.port = port, .priority = priority};
+    for (enum way way = WAY_MUST; way <= WAY_MAY; way++)
+        standing->ports[way] = find_standing(view, port, priority, way);
+    return standing;
+}
+
+/* Where packets leave for the host, as flows have it; NETWORK_NONE: not known. */
+static size_t port_to(const struct seen *s, const char *host)
+{
+    const struct network *n = &s->network;
+    size_t node = NETWORK_NONE;
+    for (size_t i = 0; i < s->flow_count && node == NETWORK_NONE; i++)
+        node = strcmp(s->flows[i].to, host) == 0     ? s->flows[i].to_node
+               : strcmp(s->flows[i].from, host) == 0 ? s->flows[i].from_node
+                                                     : NETWORK_NONE;
+    return node != NETWORK_NONE && n->nodes[node].ports == 1 ? n->ports[n->nodes[node].first].peer
+                                                             : NETWORK_NONE;
+}
+
+/* Does what stands at a port stop a flow? Of an unknown network that is possible. */
+enum stopped { NOT_STOPPED, PERHAPS_STOPPED, STOPPED };
+
+static enum stopped is_stopped_by(struct view *view, const struct flow_seen *flow, size_t port)
+{
+    if (port == NETWORK_NONE || flow->from_node == NETWORK_NONE || flow->to_node == NETWORK_NONE)
+        return PERHAPS_STOPPED;
+    const struct standing *standing = standing_of(view, port, flow->priority);
+    enum stopped stopped = NOT_STOPPED;
+    for (size_t p = 0; p < view->s->network.port_count && stopped != STOPPED; p++) {
+        if (standing->ports[WAY_MUST][p] && seen_passes(view->s, flow, WAY_MUST, p))
+            stopped = STOPPED;
+        else if (standing->ports[WAY_MAY][p] && seen_passes(view->s, flow, WAY_MAY, p))
+            stopped = PERHAPS_STOPPED;
+    }
+    return stopped;
+}
+
+/* ---- lines that are full */
+
+/* Is the line of the flow's receiver full while that does not pause it? */
+static bool fills_receiver(struct seen *s, const struct flow_seen *flow)
+{
     double held = seen_rate(s, flow->to, "tx_prio%d_pause_duration", flow->priority) * NS_PER_US / NS_PER_S;
-    return received_of_several(s, flow->to) > full * (1 - (held > 0 ? fmin(held, 1) : 0));
+    return load_of_several(s, flow->to, NETWORK_NONE) >
+           full_for(s, flow->to) * (1 - (held > 0 ? fmin(held, 1) : 0));
+}
+
+/* Of the lines that all packets of the flow pass one that is full. */
+static void find_full_line(struct view *view, size_t i)
+{
+    struct seen *s = view->s;
+    const struct flow_seen *flow = &s->flows[i];
+    struct full_line line = {.port = NETWORK_NONE, .priority = flow->priority};
+    if (fills_receiver(s, flow))
+        line.to = flow->to;
+    for (size_t p = 0; p < s->network.port_count && !line.to; p++)
+        if (view->load[p] > full_for(s, flow->to) && seen_passes(s, flow, WAY_MUST, p)) {
+            line.to = seen_behind(s, p);
+            line.port = p;
+        }
+    size_t k = 0;
+    while (line.to && k < view->line_count &&
+           (strcmp(view->lines[k].to, line.to) != 0 || view->lines[k].port != line.port ||
+            view->lines[k].priority != line.priority))
+        k++;
+    view->line_of[i] = line.to ? k + 1 : 0;
+    if (line.to && k == view->line_count)
+        view->lines[view->line_count++] = line;
+}
+
+static struct view view_open(struct seen *s)
+{
+    const struct network *n = &s->network;
+    struct view view = {.s = s,
+                        .load = xcalloc(n->port_count + 1, sizeof *view.load),
+                        .is_full = xcalloc(n->port_count + 1, sizeof *view.is_full)};
+    for (size_t p = 0; p < n->port_count; p++) {
+        if (!n->nodes[n->ports[p].node].host && !n->nodes[network_behind(n, p)].host)
+            view.load[p] = load_of_several(s, "", p);
+        for (size_t i = 0; i < s->flow_count && view.load[p] > 0; i++)
+            view.is_full[p] |=
+                view.load[p] > full_for(s, s->flows[i].to) && seen_passes(s, &s->flows[i], WAY_MUST, p);
+    }
+    view.lines = xcalloc(s->flow_count + 1, sizeof *view.lines);
+    view.line_of = xcalloc(s->flow_count + 1, sizeof *view.line_of);
+    for (size_t i = 0; i < s->flow_count; i++)
+        find_full_line(&view, i);
+    return view;
+}
+
+static void view_free(struct view *view)
+{
+    for (size_t i = 0; i < view->count; i++)
+        for (enum way way = WAY_MUST; way <= WAY_MAY; way++)
+            free(view->items[i].ports[way]);
+    free(view->items);
+    free(view->lines);
+    free(view->line_of);
+    free(view->load);
+    free(view->is_full);
+}
+
+/* The one that others fill, and that stops the flow, for certain or perhaps; NULL: none. */
+static const struct full_line *full_line_before(struct view *view, const struct flow_seen *flow)
+{
+    const struct full_line *found = NULL;
+    enum stopped best = NOT_STOPPED;
+    for (size_t k = 0; k < view->line_count && best != STOPPED; k++) {
+        const struct full_line *line = &view->lines[k];
+        size_t port = line->port != NETWORK_NONE ? line->port : port_to(view->s, line->to);
+        enum stopped stopped =
+            line->priority == flow->priority ? is_stopped_by(view, flow, port) : NOT_STOPPED;
+        found = stopped > best ? line : found;
+        best = stopped > best ? stopped : best;
+    }
+    return found;
+}
+
+/* `own`: it is on the way of the flow that is judged. */
+static struct cause *judge_full_line(struct seen *s, struct causes *causes, const struct full_line *line,
+                                     bool own)
+{
+    bool is_new, between = line->port != NETWORK_NONE;
+    char *culprit = between ? judge_link_name(s, line->port) : xstrdup(line->to);
+    struct cause *cause =
+        causes_get_or_add(s, causes, between ? CAUSE_UPLINK : CAUSE_INCAST, culprit, POSSIBLE, &is_new);
+    cause->sureness = own ? LIKELY : cause->sureness;
+    if (is_new) {
+        cause->priority = line->priority;
+        cause->port = line->port;
+        text_add(&cause->evidence, "several hosts send %s %s, together %.0f %% of what its line carries\n",
+                 between ? "over" : "to", culprit, 100 * load_of_several(s, line->to, line->port));
+    }
+    free(culprit);
+    return cause;
+}
+
+/* ---- what hosts were kept from */
+
+/* The host whose pauses stopped the flow: its receiver or, if that sends none, one behind whose port its
+ * packets stand, if there is none where all of them do (`*sure`) one where some may, unless a full line on
+ * the flow's own way is enough. NULL: none. */
+static struct cause *host_that_pauses(struct view *view, const struct causes *causes,
+                                      const struct flow_seen *flow, bool full, bool *sure)
+{
+    struct cause *host = NULL;
+    enum stopped best = full ? PERHAPS_STOPPED : NOT_STOPPED;
+    *sure = true;
+    for (size_t k = 0; k < causes->count; k++) {
+        struct cause *cause = &causes->items[k];
+        bool pauses = cause->kind == CAUSE_STORM || cause->kind == CAUSE_SLOW_RECEIVER ||
+                      cause->kind == CAUSE_HOST_PAUSES;
+        if (!pauses || (cause->priority >= 0 && cause->priority != flow->priority))
+            continue;
+        if (strcmp(cause->culprit, flow->to) == 0) {
+            *sure = true;
+            return cause;
+        }
+        enum stopped stopped = is_stopped_by(view, flow, port_to(view->s, cause->culprit));
+        if (stopped > best) {
+            host = cause;
+            best = stopped;
+            *sure = stopped == STOPPED;
+        }
+    }
+    return host;
 }
 
 /* What was taken from it on its way, as its host counts. */
@@ -192,41 +416,37 @@ static bool is_slowed_with_others(const struct seen *s, const struct flow_seen *
     return false;
 }
 
-/* The receiver whose line is full is why the flow was paused or slowed, as far as hosts tell. */
-static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
+/* Hosts that pause, and lines that are full, are why the flow was paused or slowed, as far as hosts tell. */
+static void judge_flow(struct view *view, struct causes *causes, size_t i)
 {
-    const char *any = NULL; /* a receiver that is full */
-    for (size_t i = 0; i < s->flow_count && !any; i++)
-        any = fills_receiver(s, &s->flows[i]) ? s->flows[i].to : NULL;
-    for (size_t i = 0; i < s->flow_count; i++) {
-        const struct flow_seen *flow = &s->flows[i];
-        double paused = flow->share[SHARE_PAUSED], cost = slowed_by_network(flow);
-        struct cause *host = paused > MATTERS ? host_that_pauses(causes, flow) : NULL;
-        double part = host ? paused * paused_together(s, flow, host) : 0;
-        if (host)
-            cause_add_cost(host, i, part);
-        cost -= part + judge_buffered(s, causes, i);
-        if (cost <= MATTERS)
-            continue;
-        const char *full = fills_receiver(s, flow) ? flow->to : any;
-        bool several = !full && is_slowed_with_others(s, flow);
-        enum cause_kind kind = full ? CAUSE_INCAST : several ? CAUSE_NETWORK_TO : CAUSE_NETWORK;
-        const char *culprit = full ? full : several ? flow->to : flow->from;
-        bool is_new;
-        struct cause *cause = causes_get_or_add(s, causes, kind, culprit, full ? LIKELY : POSSIBLE, &is_new);
-        if (is_new) {
-            cause->priority = flow->priority;
-            if (full)
-                text_add(&cause->evidence,
-                         "several hosts send to %s, together %.0f %% of what its line carries\n", culprit,
-                         100 * received_of_several(s, culprit));
-            else
-                text_add(&cause->evidence,
-                         "%s%s %s paused or slowed, and what hosts count does not tell why\n",
-                         several ? "several hosts that send to " : "", culprit, several ? "are" : "is");
-        }
-        cause_add_cost(cause, i, cost);
+    struct seen *s = view->s;
+    const struct flow_seen *flow = &s->flows[i];
+    double paused = flow->share[SHARE_PAUSED], cost = slowed_by_network(flow);
+    bool own = view->line_of[i], sure;
+    struct cause *host = paused > MATTERS ? host_that_pauses(view, causes, flow, own, &sure) : NULL;
+    double part = host ? paused * paused_together(s, flow, host) : 0;
+    if (host) {
+        cause_add_cost(host, i, part);
+        host->sureness = sure || host->sureness < LIKELY ? host->sureness : LIKELY;
     }
+    cost -= part + judge_buffered(s, causes, i);
+    if (cost <= MATTERS)
+        return;
+    const struct full_line *line = own ? &view->lines[view->line_of[i] - 1] : full_line_before(view, flow);
+    if (line) {
+        cause_add_cost(judge_full_line(s, causes, line, own), i, cost);
+        return;
+    }
+    bool several = is_slowed_with_others(s, flow), is_new;
+    const char *culprit = several ? flow->to : flow->from;
+    struct cause *cause =
+        causes_get_or_add(s, causes, several ? CAUSE_NETWORK_TO : CAUSE_NETWORK, culprit, POSSIBLE, &is_new);
+    if (is_new) {
+        cause->priority = flow->priority;
+        text_add(&cause->evidence, "%s%s %s paused or slowed, and what hosts count does not tell why\n",
+                 several ? "several hosts that send to " : "", culprit, several ? "are" : "is");
+    }
+    cause_add_cost(cause, i, cost);
 }
 
 /* Are there flows of the priority to the host, or acknowledgements? */
@@ -256,5 +476,8 @@ void judge_hosts(struct seen *s, struct causes *causes)
                      100 * cause->worst);
         }
     }
-    judge_congestion_of_hosts(s, causes);
+    struct view view = view_open(s);
+    for (size_t i = 0; i < s->flow_count; i++)
+        judge_flow(&view, causes, i);
+    view_free(&view);
 }

@@ -8,6 +8,7 @@ H=$BUILD/harness OUT=$SCRATCH/results
 jq -n '{schema: 1, name: "star", driver: "sim", topology: {kind: "star", hosts: 4}, defaults: {host: {nic: {ack_every: 16}},
     switch: {buffer: "16MiB", reserve: "4KiB", xoff_alpha: 0.125, xon_offset: "3KiB"}, link: {rate: "100Gb/s", delay: "1us"}}}' >"$SCRATCH/star.json"
 jq '.topology = {kind: "leaf_spine", hosts: 4, leaves: 2, spines: 2}' "$SCRATCH/star.json" >"$SCRATCH/leaves.json"
+jq '.topology = {kind: "dumbbell", hosts: 4, uplink: "100Gb/s"}' "$SCRATCH/star.json" >"$SCRATCH/bell.json"
 own() { # NAME JQ [OPTION...]: explains a run of the scenario that JQ changes
     local name=$1 change=$2
     shift 2
@@ -77,6 +78,16 @@ hosts "  hosts alone do not tell both apart, which is said" one 'said == [] and 
 hosts "with what hosts count: a host that pauses its link for 3 % of the time, and an incast" pauses 'said[0] == "incast h2" and cost("incast"; "h2"; "a") > 0.4 and cost("host-pauses"; "h2"; "a") < 0.07'
 hosts "  a storm and an incast at one host" storm 'about(cost("storm"; "h2"; "a"); 0.2; 0.04) and about(cost("incast"; "h2"; "a"); 0.4; 0.04)'
 hosts "  a flow that is paused while another host does not storm" elsewhere 'cost("incast"; "h3"; "b") > 0.25 and about(cost("storm"; "h1"; "c"); 0.35; 0.02)'
+own beside 'leaves | .flows = [flow("a"; "h0"; "h2"), flow("b"; "h1"; "h2"), flow("c"; "h4"; "h3")]' --set 'lab.hosts.h3={"pcie": {"generation": 3, "lanes": 8}, "memory": {"write": "30Gb/s"}}'
+hosts "  a slow receiver to which no way leads that an incast's flows take: each has its own" beside '(said | sort) == ["incast h2", "slow-receiver h3"] and all(.causes[]; .victims == []) and about(cost("incast"; "h2"; "a"); 0.5; 0.03)'
+own beside 'leaves | .flows = [flow("a"; "h0"; "h2"), flow("b"; "h1"; "h2"), flow("c"; "h4"; "h3")] | .storms = [{role: "h3", priority: 3, start: "3ms", stop: "5ms"}]'
+hosts "  a storm" beside '(said | sort) == ["incast h2", "storm h3"] and all(.causes[]; .victims == [])'
+slow=(--set 'lab.hosts.h5={"pcie": {"generation": 3, "lanes": 8}, "memory": {"write": "5Gb/s"}}')
+full='.lab = "bell.json" | .roles = ["h[0-7]", "s[0-1]"] | .flows = [flow("a"; "h0"; "h4"), flow("b"; "h1"; "h5"), flow("c"; "h2"; "h6"), flow("local"; "h0"; "h3")] | .flows[] += {message: "64KiB"}'
+own full "$full"' | .flows[].depth = 32' "${slow[@]}"
+hosts "  a line between switches that is full though a slow receiver's packets pass there: the line, as all samples tell it" full 'said == ["slow-receiver h5", "uplink s0 - s1"] and .causes[0].victims == [] and cost("uplink"; "s0 - s1"; "c") > 0.4 and [.causes[1].victims[].flow] == ["local"]'
+own full "$full"' | .flows[].depth = 128' "${slow[@]}"
+hosts "  one that stands for it: all that pass there, and what stands behind them" full 'said == ["slow-receiver h5"] and [.causes[0].victims[].flow] == ["c", "a", "local"] and .causes[0].sureness == "sure"'
 
 # ---- when a link was down
 own twice 'leaves | .flows = [range(2) | flow("p\(.)"; "h\(.)"; "h\(. + 4)")] | .faults = [{link: ["leaf0", "spine0"], kind: "rate", rate: "20Gb/s", phase: "measure", start: "2ms", stop: "3ms"}]'
