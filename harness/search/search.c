@@ -15,6 +15,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/fresh.h"
 #include "lib/folder/result_files.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
@@ -499,17 +500,19 @@ static bool seeds_change_nothing(const struct search *s)
 }
 
 /* What is said of the winner, its files, and what is not known. */
-static void add_winner(const struct search *s, json_t *document)
+static int add_winner(const struct search *s, const char *staged, json_t *document, struct error *e)
 {
     struct best best = best_of(&s->all, &s->study);
     const struct candidate *winner = best.count ? best.items[best.knee] : NULL;
-    use_clear(s->folder);
-    if (winner) {
+    json_t *use = winner ? use_write(&s->study, winner, s->folder, staged, e) : NULL;
+    int result = winner && !use ? -1 : 0;
+    if (use) {
         json_object_set_new(document, "why", why_of(s->all.items[0], winner, s->folder));
-        json_object_set_new(document, "use", use_write(&s->study, winner, s->folder));
+        json_object_set_new(document, "use", use);
     }
     json_object_set_new(document, "unexplored", unexplored_json(&s->study, &s->all, winner, s->ended));
     best_free(&best);
+    return result;
 }
 
 static json_t *answer_so_far(const struct search *s, bool complete)
@@ -530,12 +533,64 @@ static json_t *answer_so_far(const struct search *s, bool complete)
     return answer_make(&answer);
 }
 
-static int save_answer(const struct search *s, const json_t *document, struct error *e)
+static int save_answer(const char *folder, const json_t *document, struct error *e)
 {
-    char *path = files_join(s->folder, SEARCH_DOCUMENT);
+    char *path = files_join(folder, SEARCH_DOCUMENT);
     int result = path ? json_file_save(path, document, e) : error_set(e, "out of memory");
     free(path);
     return result;
+}
+
+/* The files that it names first. */
+static int move_answer(const struct fresh *fresh, const struct folder *in, const json_t *document,
+                       struct error *e)
+{
+    const json_t *use = json_object_get(document, "use"), *file;
+    int result = 0;
+    size_t i;
+    json_array_foreach(json_object_get(use, "files"), i, file)
+    {
+        result = result == 0 ? fresh_move(fresh, in, run_member(file, "file"), e) : result;
+    }
+    if (result == 0)
+        result = fresh_move(fresh, in, SEARCH_DOCUMENT, e);
+    if (result == 0)
+        use_forget_others(use, in->path);
+    return result == 0 ? folder_sync(in, ".", e) : result;
+}
+
+/* Add to the document what it is to say of the winner, and put both in the place of what was there, once they
+ * are whole and on the disk. */
+static int write_answer(const struct search *s, json_t *document, struct error *e)
+{
+    struct folder folder;
+    struct fresh fresh = {.fd = -1};
+    int result = folder_open(&folder, s->folder, e);
+    if (result == 0)
+        result = fresh_folder(&fresh, &folder, SEARCH_DOCUMENT, e);
+    if (result == 0) {
+        char *staged = files_join(s->folder, fresh.name);
+        if (!s->study.margin)
+            result = add_winner(s, staged, document, e);
+        if (result == 0 && save_answer(staged, document, e) == 0)
+            result = move_answer(&fresh, &folder, document, e);
+        else
+            result = -1;
+        fresh_remove(&fresh, &folder);
+        free(staged);
+    }
+    folder_close(&folder);
+    return result;
+}
+
+/* Has it ended before, with an answer? */
+static bool is_answered(const char *folder)
+{
+    struct error ignored;
+    json_t *document = search_load(folder, &ignored);
+    bool complete = json_is_true(json_object_get(document, "complete"));
+    json_decref(document);
+    return complete;
 }
 
 static void print_answer(const json_t *document, const char *folder)
@@ -556,27 +611,12 @@ static void bring_to_disk(const struct search *s)
     }
 }
 
-static int conclude(struct search *s, int status)
+static void tell_answer(const struct search *s, const json_t *document)
 {
     struct error e;
-    json_t *document = answer_so_far(s, status == EXIT_DONE);
-    bring_to_disk(s);
-    if (s->study.margin) {
-        json_object_set_new(document, "find", json_text(s->study.search->find));
-        json_object_set_new(document, "findings",
-                            s->finder.findings ? json_incref(s->finder.findings) : json_array());
-    } else {
-        add_winner(s, document);
-    }
-    if (save_answer(s, document, &e) != 0) {
-        log_error("%s", e.text);
-        status = EXIT_LAB;
-    }
     if (results_point_latest(s->folder, &e) != 0)
         log_warning("%s", e.text);
-    if (s->request->json)
-        json_print(stdout, document, 15);
-    else if (!s->request->quiet)
+    if (!s->request->json && !s->request->quiet)
         print_answer(document, s->folder);
     bool drawn = !s->request->no_report && report_search(document, s->folder, &e) == 0;
     if (!s->request->no_report && !drawn)
@@ -586,6 +626,31 @@ static int conclude(struct search *s, int status)
             print_out_line("page: %s/index.html", s->folder);
         print_out_line("result: %s", s->folder);
     }
+}
+
+/* An answer that is complete stays until there is another one that is. */
+static int conclude(struct search *s, int status)
+{
+    struct error e;
+    json_t *document = answer_so_far(s, status == EXIT_DONE);
+    bring_to_disk(s);
+    if (s->study.margin) {
+        json_object_set_new(document, "find", json_text(s->study.search->find));
+        json_object_set_new(document, "findings",
+                            s->finder.findings ? json_incref(s->finder.findings) : json_array());
+    }
+    bool stays = status != EXIT_DONE && is_answered(s->folder);
+    if (!stays && write_answer(s, document, &e) != 0) {
+        log_error("%s", e.text);
+        status = EXIT_LAB;
+        stays = is_answered(s->folder);
+    }
+    if (stays)
+        log_info("the answer of before stays in %s", s->folder);
+    else
+        tell_answer(s, document);
+    if (s->request->json)
+        json_print(stdout, document, 15);
     if (status == EXIT_INTERRUPTED || status == EXIT_LAB) {
         log_info("this goes on with it:");
         request_print_resume(stderr, "search", s->folder, NULL);
@@ -599,7 +664,7 @@ static int begin_answer(const struct search *s, struct error *e)
 {
     char *path = files_join(s->folder, SEARCH_DOCUMENT);
     json_t *document = path && !files_exist(path) ? answer_so_far(s, false) : NULL;
-    int result = document ? save_answer(s, document, e) : 0;
+    int result = document ? save_answer(s->folder, document, e) : 0;
     json_decref(document);
     free(path);
     return result;
@@ -648,6 +713,8 @@ static int open_folder(struct search *s, struct error *e)
     if (!resume && request_keep(s->folder, "search", s->request, &s->study.plan, NULL, e) != 0)
         return -1;
     s->lock = request_lock(s->folder, e);
+    if (s->lock >= 0 && resume)
+        results_clear_resumed(s->folder);
     return s->lock >= 0 ? 0 : -1;
 }
 

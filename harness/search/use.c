@@ -13,7 +13,8 @@
 #include "lib/output/print.h"
 #include "lib/xalloc.h"
 #include "reports/results/run.h"
-#include <errno.h>
+#include <dirent.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +28,9 @@
 struct use {
     const struct study *study;
     const struct candidate *winner;
-    const char *folder;
+    const char *folder, *staged;
     json_t *files, *not_made;
+    struct error lost; /* why a file could not be written; empty: all were */
 };
 
 static const struct plan *plan_of(const struct use *u)
@@ -46,18 +48,22 @@ static void not_made(const struct use *u, const char *what, const char *why)
     json_put(u->not_made, what, json_text(why));
 }
 
-/* Takes over `document`. The path of the file, or NULL with an error; the caller frees. */
-static char *save(const struct use *u, const char *name, json_t *document, struct error *e)
+/* `roles`: whose it is; NULL: it does not say. */
+static int save(struct use *u, const char *name, const char *is, const json_t *roles, const json_t *document,
+                struct error *e)
 {
-    char *path = files_join(u->folder, name);
-    if (!path || json_file_save(path, document, e) != 0) {
-        if (!path)
-            error_set(e, "out of memory");
-        free(path);
-        path = NULL;
+    char *path = files_join(u->staged, name);
+    int result = path ? json_file_save(path, document, e) : error_set(e, "out of memory");
+    free(path);
+    if (result != 0) {
+        u->lost = *e;
+        return -1;
     }
-    json_decref(document);
-    return path;
+    json_t *file = json_make("{s:s,s:s}", "file", name, "is", is);
+    if (roles)
+        json_object_set(file, "roles", (json_t *)(uintptr_t)roles);
+    json_array_append_new(u->files, file);
+    return 0;
 }
 
 /* ---- a scenario */
@@ -89,19 +95,28 @@ static void name_lab(const struct use *u, json_t *scenario)
     free(path);
 }
 
-/* As `harness check` does. */
-static int check_scenario(const struct use *u, const char *path, struct error *e)
+/* As `harness check` does, of what is to be in the folder. */
+static int check_scenario(const struct use *u, json_t *scenario, json_t *lab, struct error *e)
 {
-    const struct plan_request request = {.scenario = path,
+    char *path = files_join(u->folder, SCENARIO_FILE), *lab_path = files_join(u->folder, LAB_FILE);
+    const struct plan_documents documents = {.scenario = scenario,
+                                             .lab = is_simulated(u) ? lab : NULL,
+                                             .scenario_path = path,
+                                             .lab_path = lab_path,
+                                             .lab_why = "the scenario"};
+    const struct plan_request request = {.documents = &documents,
                                          .lab = is_simulated(u) ? NULL : plan_of(u)->from.lab_opened,
                                          .own_lab = true,
                                          .duration_ns = FIELD_UNSET};
     struct precheck precheck = {.seed = 1};
     struct plan plan;
-    if (plan_load(&request, &plan, e) != 0)
-        return -1;
-    int result = decidable_as_written(&plan, e) == 0 ? precheck_plan(&plan, &precheck, e) : -1;
-    plan_free(&plan);
+    int result = plan_load(&request, &plan, e);
+    if (result == 0) {
+        result = decidable_as_written(&plan, e) == 0 ? precheck_plan(&plan, &precheck, e) : -1;
+        plan_free(&plan);
+    }
+    free(path);
+    free(lab_path);
     return result;
 }
 
@@ -110,33 +125,20 @@ static void write_scenario(struct use *u)
     const struct cell_sources *from = &plan_of(u)->from;
     json_t *scenario = json_deep_copy(from->scenario), *lab = json_deep_copy(from->lab);
     struct error e;
-    char *lab_path = NULL, *path = NULL;
     json_object_del(scenario, "search");
     json_object_set_new(scenario, "name", json_textf("%s-winner", plan_of(u)->first.scenario.name));
     name_lab(u, scenario);
     int result = put_values(u, scenario, lab, &e);
     if (result == 0 && !is_simulated(u) && paths_any_in_lab(u->winner->choice))
         result = error_set(&e, "values of a lab of hosts are in its own file: give them with --set");
-    if (result == 0 && is_simulated(u) && !(lab_path = save(u, LAB_FILE, json_incref(lab), &e)))
-        result = -1;
-    if (result == 0 &&
-        (!(path = save(u, SCENARIO_FILE, json_incref(scenario), &e)) || check_scenario(u, path, &e) != 0))
-        result = -1;
-    if (result == 0) {
-        json_array_append_new(u->files, json_make("{s:s,s:s}", "file", SCENARIO_FILE, "is", "scenario"));
-        if (lab_path)
-            json_array_append_new(u->files, json_make("{s:s,s:s}", "file", LAB_FILE, "is", "lab"));
-    } else {
+    if (result == 0)
+        result = check_scenario(u, scenario, lab, &e);
+    if (result == 0 && save(u, SCENARIO_FILE, "scenario", NULL, scenario, &e) == 0 && is_simulated(u))
+        (void)save(u, LAB_FILE, "lab", NULL, lab, &e);
+    if (result != 0)
         not_made(u, SCENARIO_FILE, e.text);
-        if (path)
-            unlink(path);
-        if (lab_path)
-            unlink(lab_path);
-    }
     json_decref(scenario);
     json_decref(lab);
-    free(lab_path);
-    free(path);
 }
 
 /* ---- what the hosts' own programs take */
@@ -217,14 +219,10 @@ static int save_documents(struct use *u, const json_t *seen, struct error *e)
         char *name = json_object_size(seen) == 1
                          ? xstrdup(NIC_CONFIG_FILE ".json")
                          : xasprintf(NIC_CONFIG_FILE "-%s.json", json_string_value(json_array_get(roles, 0)));
-        char *path = save(u, name, json_incref(json_object_get(one, "document")), e);
-        if (path)
-            json_array_append_new(u->files, json_make("{s:s,s:s,s:O}", "file", name, "is", "nic-config",
-                                                      "roles", (json_t *)(uintptr_t)roles));
+        int result = save(u, name, "nic-config", roles, json_object_get(one, "document"), e);
         free(name);
-        if (!path)
+        if (result != 0)
             return -1;
-        free(path);
     }
     return 0;
 }
@@ -273,14 +271,12 @@ static void write_entries(struct use *u, const char *role, const json_t *entries
     struct error e;
     json_t *tables = json_object();
     sonic_settings_put(tables, entries);
-    char *name = xasprintf(SONIC_FILE "-%s.json", role), *path = save(u, name, tables, &e);
-    if (path)
-        json_array_append_new(u->files,
-                              json_make("{s:s,s:s,s:[s]}", "file", name, "is", "SONiC", "roles", role));
-    else
-        not_made(u, name, e.text);
+    char *name = xasprintf(SONIC_FILE "-%s.json", role);
+    json_t *roles = json_make("[s]", role);
+    (void)save(u, name, "SONiC", roles, tables, &e);
+    json_decref(roles);
+    json_decref(tables);
     free(name);
-    free(path);
 }
 
 static void write_sonic(struct use *u, const json_t *settings)
@@ -306,21 +302,48 @@ static void write_sonic(struct use *u, const json_t *settings)
 
 /* ---- the whole */
 
-void use_clear(const char *folder)
+json_t *use_write(const struct study *study, const struct candidate *winner, const char *folder,
+                  const char *staged, struct error *e)
 {
-    static const char *const globs[] = {"winner*.json", NULL};
-    files_remove_matching(folder, globs);
-}
-
-json_t *use_write(const struct study *study, const struct candidate *winner, const char *folder)
-{
-    struct use u = {study, winner, folder, json_array(), json_object()};
+    struct use u = {.study = study,
+                    .winner = winner,
+                    .folder = folder,
+                    .staged = staged,
+                    .files = json_array(),
+                    .not_made = json_object()};
     json_t *settings = settings_of_run(&u);
     write_scenario(&u);
     write_nic_config(&u, settings);
     write_sonic(&u, settings);
     json_decref(settings);
-    return json_make("{s:o,s:o}", "files", u.files, "not_made", u.not_made);
+    json_t *use = json_make("{s:o,s:o}", "files", u.files, "not_made", u.not_made);
+    if (!u.lost.text[0])
+        return use;
+    *e = u.lost;
+    json_decref(use);
+    return NULL;
+}
+
+static bool is_named(const json_t *use, const char *name)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(use, "files"), i, one)
+    {
+        if (strcmp(run_member(one, "file"), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void use_forget_others(const json_t *use, const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));)
+        if (fnmatch("winner*.json", entry->d_name, 0) == 0 && !is_named(use, entry->d_name))
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        closedir(entries);
 }
 
 void use_print(const json_t *use, const char *folder)

@@ -4,12 +4,16 @@
 
 #include "harness/search/candidates.h"
 
-/* Remove those of an earlier winner. */
-void use_clear(const char *folder);
-/* Write them into the study's folder. The scenario is checked as `harness check` does, settings by the table
- * of nic-config; entries of CONFIG_DB are those that the winner's own run had set. {"files": [{"file", "is",
- * "roles"}], "not_made": {WHAT: WHY}}: a new reference. */
-json_t *use_write(const struct study *study, const struct candidate *winner, const char *folder);
+/* Write them into the folder `staged`; runs are in that of the study. The scenario is checked as `harness
+ * check` does, settings by the table of nic-config; entries of CONFIG_DB are those that the winner's own run
+ * had set.
+ * {"files": [{"file", "is", "roles"}], "not_made": {WHAT: WHY}}: a new reference. NULL: one could not be
+ * written.
+ */
+json_t *use_write(const struct study *study, const struct candidate *winner, const char *folder,
+                  const char *staged, struct error *e);
+/* Remove those that `use` does not name. */
+void use_forget_others(const json_t *use, const char *folder);
 void use_print(const json_t *use, const char *folder);
 
 #endif

@@ -152,6 +152,23 @@ check_exit 0 "which does so" bash -c "$(grep '^    harness search' out) --quiet"
 check "files of an earlier winner are gone" [ "$(cd "it's stopped"/rates/2* && echo winner*)" = "$(cd "$one" && echo winner*)" ]
 check "to the same answer" same_answers "$one" "it's stopped"/rates/2*
 check "and the same drawings" cmp "it's stopped"/rates/2*/course.svg "$one/course.svg"
+
+# ---- an answer stays until there is a new one that is whole
+answered() { (cd "$1" && cat search.json winner*.json index.html && ls -A); }
+cp -r "$one" ended && answered ended >before
+timeout -s INT 0.1 harness search --resume ended --quiet >out 2>err
+check "an interrupt leaves the answer of before, or the same one" eval 'answered ended | cmp - before || same_answers "$one" ended'
+cp "$one"/{search,winner*}.json ended && answered ended >before
+check "a search that ended is resumed where files cannot be written" eval '! (ulimit -f 1 && harness search --resume ended --quiet 2>err)'
+check "its answer stays, with all files" cmp <(answered ended) before
+check_says "which is said" 'the answer of before stays in .*ended$' err
+truncate -s 1500 ended/round-1/2*/request.json
+check_exit 2 "a part of it cannot be read" harness search --resume ended --quiet
+check "its answer stays, with all files" cmp <(answered ended) before
+cp "$one"/round-1/2*/request.json ended/round-1/2*/ && rm ended/winner.json && jq .surprise=1 ended/winner-lab.json >r && mv r ended/winner-lab.json
+check_exit 0 "with that part again" harness search --resume ended --quiet
+check "there is a new one" cmp <(cd "$one" && cat winner*.json) <(cd ended && cat winner*.json)
+check "which is the same" same_answers "$one" ended
 jq '.phases.measure = "300us"' rates.json >r && cp rates.json kept.json && mv r rates.json
 check_exit 2 "a scenario that changed since" harness search --resume "it's stopped"/rates/2* --quiet
 check_says "is refused, with what changed" 'phases.measure was "200us" and is "300us"' err
