@@ -25,11 +25,9 @@
 #include "harness/run/results.h"
 #include "reports/page/page_burn_in.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,12 +59,16 @@ struct burn_in {
     json_t *warnings;           /* an object, whose keys are sentences: said once, before the stages */
     struct interrupt interrupt; /* between stages; each sweep has its own */
     bool interrupted, incomplete, unkept; /* unkept: the document could not be written */
+    bool stays;                           /* the folder has a document that is complete */
 };
 
 /* ---- the document */
 
+/* One that is complete stays until there is another one that is. */
 static int keep_document(struct burn_in *b, struct error *e)
 {
+    if (b->stays && !json_is_true(json_object_get(b->document, "complete")))
+        return 0;
     char *path = files_join(b->folder, BURN_IN_DOCUMENT);
     int result = path ? json_file_save_readable(path, b->document, DOCUMENT_RESULT, false, e)
                       : error_set(e, "out of memory");
@@ -577,9 +579,12 @@ static void conclude(struct burn_in *b)
         log_error("%s", e.text);
         b->unkept = true;
     }
-    bool drawn = draw_page(b, page);
-    if (results_point_latest(b->folder, &e) != 0)
+    bool stays = b->stays && (b->unkept || !json_is_true(json_object_get(b->document, "complete")));
+    bool drawn = !stays && draw_page(b, page);
+    if (!stays && results_point_latest(b->folder, &e) != 0)
         log_warning("%s", e.text);
+    if (stays)
+        log_info("the answer of before stays in %s", b->folder);
     if (r->json) {
         json_print(stdout, b->document, 15);
     } else if (!r->quiet) {
@@ -591,7 +596,8 @@ static void conclude(struct burn_in *b)
                        THINGS(json_array_size(json_object_get(b->document, "findings")), "finding"));
         if (drawn)
             print_out_line("page: %s", page);
-        print_out_line("result: %s", b->folder);
+        if (!stays)
+            print_out_line("result: %s", b->folder);
     }
     if (b->interrupted || b->incomplete || b->unkept) {
         log_info("this runs what is missing:");
@@ -600,25 +606,45 @@ static void conclude(struct burn_in *b)
     free(page);
 }
 
+/* How it was started, for those who read it, and for --resume. */
+static int keep_request(const struct burn_in *b, struct error *e)
+{
+    static const char *const keys[] = {"schema", "program", "version", "build"};
+    json_t *request = json_copy(json_object_get(b->document, "request"));
+    json_object_set_new(request, "command", json_text("burn-in"));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        json_object_set(request, keys[i], json_object_get(b->document, keys[i]));
+    int result = request_write(b->folder, request, e);
+    json_decref(request);
+    return result;
+}
+
+static bool is_complete(const char *folder)
+{
+    struct error ignored;
+    json_t *document = burn_in_load(folder, &ignored);
+    bool complete = json_is_true(json_object_get(document, "complete"));
+    json_decref(document);
+    return complete;
+}
+
 /* The folder, locked while this runs. */
 static int open_folder(struct burn_in *b, struct error *e)
 {
     struct text name = {0};
+    const char *resume = b->request->resume;
     text_add(&name, "burn-in-%s", b->lab.name);
-    b->folder = b->request->resume ? realpath(b->request->resume, NULL)
-                                   : results_make_folder(b->request->out, text_string(&name), e);
+    char *made = resume ? NULL : results_make_folder(b->request->out, text_string(&name), e);
     text_free(&name);
+    b->folder = resume || made ? realpath(resume ? resume : made, NULL) : NULL;
+    free(made);
     if (!b->folder)
-        return b->request->resume ? error_set_errno(e, errno, "opening %s", b->request->resume) : -1;
-    char *whole = realpath(b->folder, NULL);
-    free(b->folder);
-    b->folder = whole;
-    b->lock = whole ? open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (b->lock < 0)
-        return error_set_errno(e, errno, "opening the folder of the burn-in");
-    if (flock(b->lock, LOCK_EX | LOCK_NB) != 0)
-        return error_set(e, "%s is being worked on by another process: wait for it or stop it", whole);
-    return 0;
+        return resume || made ? error_set_errno(e, errno, "opening the folder of the burn-in") : -1;
+    if (!resume && keep_request(b, e) != 0)
+        return -1;
+    b->lock = request_lock(b->folder, e);
+    b->stays = b->lock >= 0 && resume && is_complete(b->folder);
+    return b->lock >= 0 ? 0 : -1;
 }
 
 static int run_all(struct burn_in *b)
@@ -802,22 +828,15 @@ static int burn_in_begin(const struct burn_in_request *request)
 
 /* ---- going on */
 
-/* The request of the folder, whose texts point into the document. */
-static int resumed_request(const json_t *document, const struct burn_in_request *asked,
+/* What the folder has, whose texts point into the document. */
+static int resumed_request(const json_t *kept, const struct burn_in_request *asked,
                            struct burn_in_request *request, char **words, struct error *e)
 {
-    const json_t *kept = json_object_get(document, "request"), *soak = json_object_get(kept, "soak_ns");
+    const json_t *soak = json_object_get(kept, "soak_ns");
     const struct {
         const char *key;
         struct list_of *of;
     } lists[] = {{"set", &request->sets}, {"stages", &request->stages}, {"fail_if", &request->fail_if}};
-    const char *version = json_string_value(json_object_get(document, "version")),
-               *build = json_string_value(json_object_get(document, "build"));
-    if (!version || strcmp(version, HARNESS_VERSION) != 0 || !build || strcmp(build, results_build()) != 0)
-        return error_set(e,
-                         "%s was begun by another version or build of harness, whose results may be others: "
-                         "run the burn-in anew",
-                         asked->resume);
     *request = *asked;
     request->lab = json_string_value(json_object_get(kept, "lab"));
     request->baseline = json_string_value(json_object_get(kept, "baseline"));
@@ -833,32 +852,31 @@ static int resumed_request(const json_t *document, const struct burn_in_request 
         json_array_foreach(list, i, word)
         {
             if (!json_is_string(word))
-                return error_set(e, "%s/" BURN_IN_DOCUMENT ": request: expected lists of texts",
-                                 asked->resume);
+                return error_set(e, "%s/request.json: %s: expected a list of texts", asked->resume,
+                                 lists[k].key);
             *words++ = (char *)(uintptr_t)json_string_value(word);
         }
         lists[k].of->count = i;
     }
-    return request->lab ? 0 : error_set(e, "%s/" BURN_IN_DOCUMENT ": request.lab is missing", asked->resume);
+    return request->lab ? 0 : error_set(e, "%s/request.json: lab is missing", asked->resume);
 }
 
 static int burn_in_resume(const struct burn_in_request *asked)
 {
     struct burn_in_request request = *asked;
     struct error e;
-    json_t *document = burn_in_load(asked->resume, &e);
-    const json_t *kept = json_object_get(document, "request");
+    json_t *kept = request_read(asked->resume, "burn-in", &e);
     char **words = calloc(json_array_size(json_object_get(kept, "set")) +
                               json_array_size(json_object_get(kept, "stages")) +
                               json_array_size(json_object_get(kept, "fail_if")) + 1,
                           sizeof *words);
     int status = EXIT_USAGE;
-    if (!document || !words || resumed_request(document, asked, &request, words, &e) != 0)
+    if (!kept || !words || resumed_request(kept, asked, &request, words, &e) != 0)
         log_error("%s", words ? e.text : "out of memory");
     else
         status = burn_in_begin(&request);
     free(words);
-    json_decref(document);
+    json_decref(kept);
     return status;
 }
 

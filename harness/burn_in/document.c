@@ -113,7 +113,7 @@ static const struct field fields[] = {
              "rule could not be judged (unknown, rules)."},
     {"started", FIELD_STRING, AT(started), .help = "When it was begun,"},
     {"finished", FIELD_STRING, AT(finished), .help = "and when it ended."},
-    {"request", FIELD_JSON, AT(request), .help = "How it was started, for --resume."},
+    {"request", FIELD_JSON, AT(request), .help = "How it was started."},
     {"stages", FIELD_LIST, AT(stages), .item = FIELD_OBJECT, .sub = &stage_table, .required = true,
      .help = "The stages, in the order of running."},
     {"findings", FIELD_LIST, AT(findings), .item = FIELD_OBJECT, .sub = &finding_table,

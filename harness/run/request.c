@@ -51,15 +51,21 @@ static json_t *request_document(const char *command, const struct sweep_request 
     return document;
 }
 
+int request_write(const char *folder, const json_t *document, struct error *e)
+{
+    char *path = files_join(folder, REQUEST);
+    int result = document && path ? json_file_save(path, document, e) : error_set(e, "out of memory");
+    free(path);
+    return result;
+}
+
 int request_keep(const char *folder, const char *command, const struct sweep_request *request,
                  const struct plan *plan, const json_t *besides, struct error *e)
 {
     json_t *document = request_document(command, request, plan);
     if (besides)
         json_object_update(document, (json_t *)(uintptr_t)besides);
-    char *path = files_join(folder, REQUEST);
-    int result = document && path ? json_file_save(path, document, e) : error_set(e, "out of memory");
-    free(path);
+    int result = request_write(folder, document, e);
     json_decref(document);
     return result;
 }
@@ -172,22 +178,7 @@ static int request_parse_number(const json_t *document, const char *key, json_in
 static int request_parse(struct kept_request *kept, const char *path, struct error *e)
 {
     const json_t *d = kept->document;
-    const char *version = json_string_value(json_object_get(d, "version")),
-               *build = json_string_value(json_object_get(d, "build"));
     struct plan_documents *documents = &kept->documents;
-    if (!version || strcmp(version, HARNESS_VERSION) != 0)
-        return error_set(
-            e,
-            "%s was written by harness %s, and this is " HARNESS_VERSION
-            ", which reads the runs (report, browse) and counts or resumes none: take that version, "
-            "or run the sweep anew",
-            path, version ? version : "without a version");
-    if (!build || strcmp(build, results_build()) != 0)
-        return error_set(e,
-                         "%s was written by build %s of harness " HARNESS_VERSION
-                         ", and this is build %s, whose results may be others: take that build, or run the "
-                         "sweep anew",
-                         path, build ? build : "(not named)", results_build());
     documents->scenario = json_object_get(d, "scenario");
     documents->lab = json_object_get(d, "lab");
     documents->scenario_path = json_string_value(json_object_get(d, "scenario_file"));
@@ -260,7 +251,8 @@ static int request_check_file(const struct kept_request *kept, const char *key, 
     return result;
 }
 
-static const char *const things[][2] = {{"run", "sweep"}, {"search", "search"}, {"reduce", "reduction"}};
+static const char *const things[][2] = {
+    {"run", "sweep"}, {"search", "search"}, {"reduce", "reduction"}, {"burn-in", "burn-in"}};
 #define THINGS_COUNT (sizeof things / sizeof *things)
 
 static const char *thing_of(const char *command)
@@ -336,22 +328,51 @@ static int request_check_command(const json_t *document, const char *command, co
                : error_set(e, "%s/" REQUEST ": command: expected \"%s\"", folder, command);
 }
 
+static int request_check_program(const json_t *document, const char *command, const char *path,
+                                 struct error *e)
+{
+    const char *version = json_string_value(json_object_get(document, "version")),
+               *build = json_string_value(json_object_get(document, "build"));
+    if (!version || strcmp(version, HARNESS_VERSION) != 0)
+        return error_set(
+            e,
+            "%s was written by harness %s, and this is " HARNESS_VERSION
+            ", which reads the runs (report, browse) and counts or resumes none: take that version, "
+            "or run the %s anew",
+            path, version ? version : "without a version", thing_of(command));
+    if (!build || strcmp(build, results_build()) != 0)
+        return error_set(e,
+                         "%s was written by build %s of harness " HARNESS_VERSION
+                         ", and this is build %s, whose results may be others: take that build, or run the "
+                         "%s anew",
+                         path, build ? build : "(not named)", results_build(), thing_of(command));
+    return 0;
+}
+
+json_t *request_read(const char *folder, const char *command, struct error *e)
+{
+    char *path = files_join(folder, REQUEST);
+    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_REQUEST, e) : NULL;
+    int result = document             ? request_check_command(document, command, folder, e)
+                 : !files_exist(path) ? refuse_folder(folder, command, e)
+                                      : -1;
+    if (result == 0)
+        result = request_check_program(document, command, path, e);
+    free(path);
+    if (result == 0)
+        return document;
+    json_decref(document);
+    return NULL;
+}
+
 int request_load(const struct sweep_request *asked, const char *command, struct kept_request *kept,
                  struct error *e)
 {
-    const char *folder = asked->resume;
-    char *path = files_join(folder, REQUEST);
     *kept = (struct kept_request){.request = *asked};
     kept->request.yes = true; /* it was asked for then */
-    if (!path)
-        return error_set(e, "out of memory");
-    int result = files_exist(path) ? 0 : refuse_folder(folder, command, e);
-    if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
-        result = -1;
-    if (result == 0)
-        result = request_parse(kept, path, e);
-    if (result == 0)
-        result = request_check_command(kept->document, command, folder, e);
+    kept->document = request_read(asked->resume, command, e);
+    char *path = files_join(asked->resume, REQUEST);
+    int result = kept->document ? request_parse(kept, path, e) : -1;
     free(path);
     return result;
 }

@@ -1,6 +1,6 @@
-/* How a sweep, a search or a reduction was started, kept in its folder (request.json, docs/result.md): the
- * documents as they were read, so that its runs can be made elsewhere and later, and nobody works on the
- * folder twice. */
+/* How a sweep, a search, a reduction or a burn-in was started, kept in its folder (request.json,
+ * docs/result.md): the documents as they were read, so that its runs can be made elsewhere and later, and
+ * nobody works on the folder twice. */
 #ifndef HARNESS_REQUEST_H
 #define HARNESS_REQUEST_H
 
@@ -71,8 +71,12 @@ void request_print_resume(FILE *to, const char *command, const char *folder,
  * has; NULL: none. */
 int request_keep(const char *folder, const char *command, const struct sweep_request *request,
                  const struct plan *plan, const json_t *besides, struct error *e);
-/* Read the request of the folder `asked->resume`. Refused: it is of another command, or of another version or
- * build of the program. */
+/* The same of a document with "program", "command", "version" and "build". */
+int request_write(const char *folder, const json_t *document, struct error *e);
+/* Read the request of a folder: a new reference. Refused (NULL): it is of another command, or of another
+ * version or build of the program. */
+json_t *request_read(const char *folder, const char *command, struct error *e);
+/* The same of a scenario and a lab, of the folder `asked->resume`. */
 int request_load(const struct sweep_request *asked, const char *command, struct kept_request *kept,
                  struct error *e);
 /* The folder that a folder without a request is a part of, as a finding is of its search, and the *command

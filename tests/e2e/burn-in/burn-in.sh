@@ -241,12 +241,20 @@ check "it is then complete" [ "$(jq -r '"\(.complete) \(.verdict)"' "$folder/bur
 check "with the same figures as one that was not killed" [ "$(jq -cS .figures "$folder/burn-in.json")" = "$(harness burn-in four.json "${long[@]}" --json | jq -cS .figures)" ]
 # shellcheck disable=SC2317 # check_exit calls it
 bounded() { (ulimit -f 3 && harness burn-in --resume "$folder" -q); }
-echo before >"$folder/index.html"
+echo before >"$folder/index.html" && cp "$folder/burn-in.json" passed.json
 check_exit 3 "an answer that cannot be written" bounded
 check_says "is told of" 'error: .*burn-in.json: .*File too large' err
 check_says "with how to go on" '^    harness burn-in --resume ' err
-check "and has no page of before beside it" [ ! -e "$folder/index.html" ]
+check "and the one of before stays, with its page" [ "$(cmp passed.json "$folder/burn-in.json" && cat "$folder/index.html")" = before ]
+cp -r "$folder" cut && timeout -s INT 0.1 harness burn-in --resume cut --no-report >out 2>err
+check "it also does when it is resumed and interrupted" [ "$(jq -r '"\(.complete) \(.verdict)"' cut/burn-in.json)" = "true passed" ]
+truncate -s 1500 "$folder/burn-in.json"
+check_exit 3 "where there is none" bounded
+check "there is no page of before either" [ ! -e "$folder/index.html" ]
 check_exit 0 "it can be gone on with" harness burn-in --resume "$folder" --no-report
+check "to the same end" diff <(jq -S 'del(.finished, .started, .stages[].wall_s)' passed.json) <(jq -S 'del(.finished, .started, .stages[].wall_s)' "$folder/burn-in.json")
+check_exit 2 "not as a sweep" harness run --resume "$folder"
+check_says "which is said" 'is the folder of a burn-in: harness burn-in --resume goes on with it' err
 whole=$(realpath results/burn-in-two/latest)
 whole_runs() { find "$whole" -name result.json -exec stat -c '%i %n' {} + | sort; }
 first=$(whole_runs)
@@ -263,7 +271,7 @@ rm -r other/5-pairs && cp -r other/2-nics other/5-pairs
 check_exit 0 "a stage whose folder has another one's result" harness burn-in --resume other --no-report
 check_says "runs anew" 'other/5-pairs/.* is not of stage pairs of this burn-in, which runs anew' err
 check "with the figures of its own" [ "$(jq -cS .figures other/burn-in.json)" = "$(jq -cS .figures "$folder/burn-in.json")" ]
-jq 'del(.request.lab_document)' "$folder/burn-in.json" >other/burn-in.json
+jq 'del(.lab_document)' "$folder/request.json" >other/request.json
 check_exit 2 "a burn-in that does not say what its lab was" harness burn-in --resume other --no-report
 mkdir "$folder/index.html"
 check_exit 0 "a page that cannot be written" harness burn-in --resume "$folder"
