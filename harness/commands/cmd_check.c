@@ -141,8 +141,9 @@ static int check_scenario(const struct check_options *said, json_t *document, co
     int result = plan_load(&request, &plan, e);
     if (result == 0) {
         bool searches = plan.search && plan.from.lab && !said->lab; /* a run elsewhere does not search */
-        if (decidable_as_written(&plan, e) != 0 || precheck_plan(&plan, &precheck, e) != 0 ||
-            (searches && search_check(&request, e) != 0))
+        precheck.judged = searches;                                 /* of all that is searched */
+        if ((searches ? search_check(&request, e) : decidable_as_written(&plan, e)) != 0 ||
+            precheck_plan(&plan, &precheck, e) != 0)
             result = -1;
         else
             doctor_log_warnings(warnings);

@@ -684,6 +684,11 @@ static int check_met(const struct choice_conditions *c, const json_t *list, cons
     return 0;
 }
 
+int conditions_check_met(const struct choice_conditions *c, struct error *e)
+{
+    return check_met(c, c->except, "except", e) == 0 ? check_met(c, c->only, "only", e) : -1;
+}
+
 static int keep_combinations(struct choices *c, const struct choice_conditions *conditions, struct error *e)
 {
     size_t kept = 0;
@@ -720,10 +725,8 @@ static int choose_combinations(struct choices *c, const json_t *sweep, bool as_w
     int result = keep_combinations(c, &conditions, e);
     if (result == 0)
         result = conditions_check_seen(&conditions, e);
-    if (result == 0 && as_written &&
-        (check_met(&conditions, conditions.except, "except", e) != 0 ||
-         check_met(&conditions, conditions.only, "only", e) != 0))
-        result = -1;
+    if (result == 0 && as_written)
+        result = conditions_check_met(&conditions, e);
     if (result == 0 && c->count == 0)
         result = error_set(e, "sweep: except and only leave none of %zu combinations", combinations);
     json_decref(conditions.seen);

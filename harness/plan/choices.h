@@ -48,6 +48,8 @@ int conditions_check(const struct choice_conditions *conditions, struct error *e
 int conditions_admit(const struct choice_conditions *conditions, const json_t *choice, struct error *e);
 /* Afterwards: a path that matched nothing is a slip, as its condition says nothing. */
 int conditions_check_seen(const struct choice_conditions *conditions, struct error *e);
+/* And a value that none has of those in `met`, or with "!=" each. */
+int conditions_check_met(const struct choice_conditions *conditions, struct error *e);
 
 /* Parse the "sweep" of a scenario (NULL: none, which is one choice without paths). More than CHOICES_MANY
  * combinations are an error unless `many` is set. values_at() gives the values at the paths of "except" and

@@ -86,13 +86,37 @@ int precheck_alone(const struct cell *cell, uint64_t seed, struct error *e)
     return precheck_cell(cell, &none, &found, e);
 }
 
+int precheck_reads(const struct cell *cell, uint64_t seed, const struct expr *const *exprs, size_t count,
+                   size_t *which, struct error *e)
+{
+    const struct lab_driver *driver = lab_driver_of(&cell->lab);
+    struct lab_opened *lab =
+        driver->simulated && driver->check_expression ? lab_opened_make(cell, seed, 1, e) : NULL;
+    int result = driver->simulated && driver->check_expression && !lab ? -1 : 0;
+    *which = lab ? 0 : count;
+    while (*which < count && (result = driver->check_expression(lab->state, exprs[*which], e)) == 0)
+        ++*which;
+    lab_opened_close(lab);
+    return result;
+}
+
+/* Is there a judgement that no cell could decide so far? */
+static bool any_lacks(const struct decisions *d)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->count; i++)
+        any |= !d->items[i].decided;
+    return any;
+}
+
 int precheck_plan(const struct plan *plan, struct precheck *found, struct error *e)
 {
     struct decidable decidable;
     struct decisions decisions;
     struct error refused;
     int result = 0;
-    bool runs = true; /* the lab can run all cells so far */
+    bool runs = !found->candidates,
+         done = false; /* the lab can run all cells so far; what is asked is told */
     decidable_open(&decidable, plan);
     decisions_open(&decisions, &plan->first);
     size_t count = found->first_alone && lab_kind(&plan->first.lab)->simulated ? 1 : plan->cell_count;
@@ -103,18 +127,21 @@ int precheck_plan(const struct plan *plan, struct precheck *found, struct error 
             break;
         }
         decidable_note(&decidable, cell);
-        if (runs && cell->lab_json)
-            runs = precheck_cell(cell, &decisions, found, &refused) == 0;
+        if (cell->lab_json && (found->candidates ? !done : runs)) {
+            bool can = precheck_cell(cell, &decisions, found, &refused) == 0;
+            runs = found->candidates ? runs || can : can;
+            done = runs && !any_lacks(&decisions);
+        }
         plan_release(plan, cell);
     }
     bool made = result == 0; /* a cell that cannot be made says itself where */
-    if (made)
+    if (made && !found->judged)
         result = decidable_end_planned(&decidable, e);
     if (result == 0 && !runs) {
         *e = refused;
         result = -1;
     }
-    if (result == 0)
+    if (result == 0 && !found->judged)
         result = decisions_end(&decisions, plan, e);
     decisions_close(&decisions);
     decidable_close(&decidable);

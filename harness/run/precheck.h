@@ -13,6 +13,8 @@ struct precheck {
     uint32_t threads; /* of a simulated run */
     bool keep;        /* there is one run: keep its lab open, if it is simulated */
     bool first_alone; /* of a simulated lab: the values in which other cells differ were tried */
+    bool candidates;  /* cells that the lab cannot run are not tried, as long as it can run one */
+    bool judged;      /* what can be decided, and when, was asked before, of more cells */
     json_t *warnings; /* are added to, as doctor_warn_of_run does; NULL: none are wanted */
 
     uint64_t bytes;         /* memory that the largest run takes here; 0: nothing to speak of */
@@ -27,6 +29,11 @@ int precheck_plan(const struct plan *plan, struct precheck *found, struct error 
 
 /* The same of one cell; what it can decide is not asked. */
 int precheck_alone(const struct cell *cell, uint64_t seed, struct error *e);
+
+/* Will the cell's lab have what these read? *which becomes the number of the first that it has not; `count`:
+ * the lab cannot run it. */
+int precheck_reads(const struct cell *cell, uint64_t seed, const struct expr *const *exprs, size_t count,
+                   size_t *which, struct error *e);
 
 /* What the cell's expectations and published figures read is kept of roles that are not listed. */
 void precheck_keep_columns(const struct cell *cell, struct recorder *recorder);

@@ -209,22 +209,28 @@ void importance_print(const json_t *importance)
 {
     const json_t *entry;
     size_t i;
-    if (json_array_size(importance))
-        print_out_line("what matters, by the share of an objective's variance that a parameter alone tells:");
+    bool any = false;
     json_array_foreach((json_t *)(uintptr_t)importance, i, entry)
     {
         const json_t *flat = json_object_get(entry, "flat");
         struct text words = {0};
+        if (!json_is_true(json_object_get(entry, "told")))
+            continue;
         if (flat) {
             char *low = json_bare(json_array_get(flat, 0)), *high = json_bare(json_array_get(flat, 1));
             text_add(&words, "; tried, and not told from the best: from %s to %s", low, high);
             free(low);
             free(high);
         }
-        if (json_is_true(json_object_get(entry, "told")))
-            print_out_line("  %s for %s: %.0f %%%s", json_string_value(json_object_get(entry, "path")),
-                           json_string_value(json_object_get(entry, "objective")),
-                           100 * json_number_value(json_object_get(entry, "share")), text_string(&words));
+        if (!any)
+            print_out_line(
+                "what matters, by the share of an objective's variance that a parameter alone tells:");
+        any = true;
+        print_out_line("  %s for %s: %.0f %%%s", json_string_value(json_object_get(entry, "path")),
+                       json_string_value(json_object_get(entry, "objective")),
+                       100 * json_number_value(json_object_get(entry, "share")), text_string(&words));
         text_free(&words);
     }
+    if (!any && json_array_size(importance))
+        print_out_line("what matters: no parameter alone tells more of an objective's variance than chance");
 }

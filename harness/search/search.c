@@ -7,6 +7,7 @@
 #include "harness/search/document.h"
 #include "harness/search/find.h"
 #include "harness/search/known.h"
+#include "harness/search/probes.h"
 #include "harness/search/round.h"
 #include "harness/search/unexplored.h"
 #include "harness/search/use.h"
@@ -733,7 +734,7 @@ static int check_budget(const struct study *study, struct error *e)
 
 static int open_study(const struct plan_request *request, struct study *study, struct error *e)
 {
-    if (study_open(request, study, e) != 0)
+    if (study_open(request, study, e) != 0 || probes_check(study, request->seed, e) != 0)
         return -1;
     if (!study->margin) /* what is looked for is not compared with what others use */
         known_add_published(study);

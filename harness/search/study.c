@@ -127,6 +127,21 @@ static int open_objectives(struct study *study, struct error *e)
     return 0;
 }
 
+/* The lab has what objectives read: without that they have no value in any run. */
+static int check_reads(const struct study *study, struct error *e)
+{
+    const struct expr *exprs[SEARCH_MOST_OBJECTIVES];
+    size_t at;
+    for (size_t i = 0; i < study->objective_count; i++)
+        exprs[i] = study->objectives[i].of;
+    if (precheck_reads(&study->plan.first, study->plan.from.seed, exprs, study->objective_count, &at, e) == 0)
+        return 0;
+    return at == study->objective_count ? -1
+           : !study->margin             ? error_prefix(e, "objectives[%zu]", at)
+           : at == 0                    ? error_prefix(e, "find")
+                                        : error_prefix(e, "led_by[%zu]", at - 1);
+}
+
 /* ---- constraints */
 
 static bool is_named(const struct list_of *globs, const char *name)
@@ -410,7 +425,7 @@ int study_open(const struct plan_request *request, struct study *study, struct e
                          study->plan.scenario_path);
     if (open_parameters(study, e) == 0 && open_objectives(study, e) == 0 &&
         check_constraints(study, e) == 0 && check_paths(study, e) == 0 && open_all_known(study, e) == 0 &&
-        check_choices(study, e) == 0 && check_any(study, e) == 0)
+        check_choices(study, e) == 0 && check_any(study, e) == 0 && check_reads(study, e) == 0)
         return 0;
     return error_prefix(e, "%s: search", study->plan.scenario_path);
 }

@@ -178,6 +178,9 @@ jq '.name = "timed" | .search.over = {"flows.a.rate": {from: "1Gb/s", to: "24Gb/
 check_exit 0 "a search by time alone ends" harness search timed.json
 check "with rounds that began before" [ "$(answer timed '.complete and .candidates > 0 and .candidates < 23000')" = true ]
 
+jq '.name = "nothing" | .expect = [] | .search |= (.objectives = [{name: "errors", min: "sum(flows.a.errors)"}] | .runs = 20 | .strategy = "random")' rates.json >nothing.json
+check_exit 0 "a search for what no parameter changes" harness search nothing.json --no-report
+check_says "says so, and leaves no heading without a line" '^what matters: no parameter alone tells more' out
 # ---- several objectives
 jq '.name = "both" | .search.objectives += [{name: "a", max: "sum(flows.a.delivered_bps)"}] | .search.runs = 60' rates.json >both.json
 check_exit 0 "two objectives" harness search both.json
@@ -322,6 +325,20 @@ refused "how they are judged, by any name" '.search.over["e*.0.check"] = ["1 > 2
 refused "an objective with two goals" '.search.objectives[0].min = "1"' 'objectives\[0\]: expected one of "min" and "max"'
 refused "a constraint that there is not" '.search.constraints = ["nosuch"]' 'constraints\[0\]: there is no expectation "nosuch": expected some of "a has enough"'
 refused "contradictory conditions" '.search.only = [{"flows.a.rate": "> 3Gb/s and < 2Gb/s"}]' 'none of 1000 values that were drawn can be run; of the last one: .*only leave it out'
+mixed='has different units: port2_discards is in packets, port2_rx_prio0_pause_duration in us'
+refused "an objective whose glob mixes units" '.search.objectives[0] = {max: "delta(s0.port2_*)"}' "objectives\\[0\\]: s0.port2_[*] $mixed"
+refused "such a find" '.search |= (del(.objectives) | .find = "delta(s0.port2_*) > 5")' "find: s0.port2_[*] $mixed"
+refused "what leads to it" '.search |= (del(.objectives) | .find = "delta(s0.port2_discards) > 5" | .led_by = ["delta(s0.port2_*)"])' "led_by\\[0\\]: s0.port2_[*] $mixed"
+refused "a constraint" '.expect[0].check = "delta(s0.port2_*) > 4"' "expect\\[0\\].check: .*$mixed"
+refused "a condition that no values meet" '.search.except = [{"flows.a.rate": "> 30Gb/s"}]' 'search.except\[0\]: flows.a.rate is "> 30Gb/s" in no combination: it is "1Gb/s", '
+refused "a value that does not occur" '.search |= (.over["settings.mtu"] = [1500, 4200] | .only = [{"settings.mtu": 4200}, {"settings.mtu": 1400}])' 'search.only\[1\]: settings.mtu is 1400 in no combination: it is 4200, 1500'
+refused "nor in an expectation" '.search.over["settings.mtu"] = [1500, 4200] | .expect[0].when = {"settings.mtu": 1400}' 'expect\[0\].when: settings.mtu is 1400 in no run: it is 4200, 1500'
+for when in '{"settings.mtu": 1500}' '{"flows.a.rate": "> 3Gb/s and < 3.1Gb/s"}' '{"flows.a.rate": "> flows.b.rate", "flows.b.rate": "5Gb/s"}'; do
+    jq --argjson when "$when" '.search |= (.over["settings.mtu"] = [1500, 4200] | .except = [$when]) | .expect += [{name: "there", when: ($when | .["settings.mtu"] //= 4200), check: "sum(flows.a.delivered_bps) > 0.5Gb/s"}] |
+        if $when["settings.mtu"] then .search.except = [{"settings.mtu": 1500, "flows.b.rate": "< 2Gb/s"}] else .search.except = [{"flows.a.rate": "> 3.05Gb/s and < 3.1Gb/s"}] end' rates.json >good.json
+    check_exit 0 "conditions that some values meet: $when" harness search good.json -n
+    check_exit 0 "... as check says, too" harness check good.json
+done
 refused "a condition on nothing" '.search.only = [{"flows.c.rate": "> 3Gb/s"}]' 'only\[0\]: nothing in the scenario'
 refused "a budget of 0" '.search.runs = 0' 'search.runs: 0 is outside|expected .* from 1'
 refused "a budget for less than the known settings" '.search.runs = 2' 'search.runs: 1 known setting'
