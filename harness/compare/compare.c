@@ -9,6 +9,7 @@
 #include "lib/formats/origin.h"
 #include "lib/formats/verdicts.h"
 #include "lib/interrupt.h"
+#include "lib/log.h"
 #include "lib/program/config.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
@@ -109,6 +110,18 @@ static void close_rules(struct comparison *c)
     free(c->rules);
 }
 
+/* Before a run, which has no notes yet, it is a warning. */
+static void tell_foregone(struct comparison *c, size_t i)
+{
+    enum expr_foregone is = expr_foregone(c->exprs[i], NULL);
+    const char *words = is == EXPR_ALWAYS ? "always holds, whatever is compared: it fails everything"
+                                          : "never holds, whatever is compared: it fails nothing";
+    if (is != EXPR_OPEN && c->notes)
+        note(c, "--fail-if \"%.100s\" %s", c->rules[i], words);
+    else if (is != EXPR_OPEN)
+        log_warning("--fail-if \"%.100s\" %s", c->rules[i], words);
+}
+
 static int open_rules(struct comparison *c, const struct list_of *rules, struct error *e)
 {
     char *const *texts = rules->items;
@@ -119,7 +132,7 @@ static int open_rules(struct comparison *c, const struct list_of *rules, struct 
         c->exprs[i] = rule_compile(texts[i], e);
         if (!c->exprs[i])
             return error_prefix(e, "--fail-if");
-        c->rule_count++;
+        tell_foregone(c, c->rule_count++);
     }
     return 0;
 }

@@ -109,6 +109,7 @@ struct doctor_check {
     CHECK(ect)                           \
     CHECK(priority)                      \
     CHECK(counters)                      \
+    CHECK(foregone)                      \
     CHECK(dcqcn)                         \
     CHECK(peer_pfc)                      \
     /* of each port of a switch */       \

@@ -82,6 +82,10 @@ bool expr_holds_uncounted(const struct expr *check);
 /* Does it hold wherever nothing happens, all that it reads being 0, and says nothing of what was moved?
  * "Nothing is lost" does: of a run in which nothing moved it is true of itself. */
 bool expr_holds_of_silence(const struct expr *check);
+/* Do the bounds of what it reads decide it, whatever happens: counters and what flows have are never below 0,
+ * and a rate of a time of one role of the scenario (NULL: roles are not known) never above 1? */
+enum expr_foregone { EXPR_OPEN, EXPR_ALWAYS, EXPR_NEVER };
+enum expr_foregone expr_foregone(const struct expr *check, const struct scenario *scenario);
 /* The sign of a check: "<". */
 const char *expr_sign(const struct expr *check);
 /* Does the comparison of a check hold between two numbers? */

@@ -348,22 +348,11 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
     return 0;
 }
 
-/* One counter of a time counts at most as much as passes, so its rate is a share of the time; the counters of
- * a glob add up to more. */
-static bool is_share(const struct expr_node *node, const struct scenario *scenario)
-{
-    enum dimension of = DIMENSION_PLAIN;
-    struct error ignored;
-    return node->kind == STATISTIC && node->function == RATE && !node->flow && !strpbrk(node->group, "*?[") &&
-           !strpbrk(node->name, "*?[") && validate_role(node, scenario, &ignored) == 0 &&
-           counter_dimension(node, &of, &ignored) == 0 && of == DIMENSION_TIME_NS;
-}
-
 static int check_share(const struct expr *expr, const struct scenario *scenario, struct error *e)
 {
     double limit;
     const struct expr_node *of = expr_limited(expr, &limit);
-    if (!of || limit <= 1 || !is_share(of, scenario))
+    if (!of || limit <= 1 || !expr_is_share(of, scenario))
         return 0;
     return error_set(
         e,

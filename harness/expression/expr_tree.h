@@ -77,6 +77,11 @@ bool expr_is_of_collectives(const struct expr_node *node);
  * of a gauge that keeps its own largest value is none. */
 bool expr_is_over_samples(const struct expr_node *node, const char *counter);
 
+/* One counter of a time of one role counts at most as much as passes, so its rate is a share of the time; the
+ * counters of a glob, and of a host's NICs, add up to more. */
+struct scenario;
+bool expr_is_share(const struct expr_node *node, const struct scenario *scenario);
+
 /* The statistic that a check compares with a number alone, and the number; NULL: it is none. */
 const struct expr_node *expr_limited(const struct expr *check, double *limit);
 

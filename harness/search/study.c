@@ -103,8 +103,13 @@ static int open_find(struct study *study, struct error *e)
     const struct scenario_search *s = study->search;
     char *const *led_by = s->led_by.items;
     struct expr *check = expr_compile(s->find, true, e);
-    study->margin = check ? finder_margin(s->find, &study->at_margin, e) : NULL;
+    enum expr_foregone is = check ? expr_foregone(check, NULL) : EXPR_OPEN;
+    study->margin = check && is == EXPR_OPEN ? finder_margin(s->find, &study->at_margin, e) : NULL;
     expr_free(check);
+    if (is != EXPR_OPEN)
+        return error_set(e,
+                         "find: \"%.200s\" %s holds: expected what some values make true and others do not",
+                         s->find, is == EXPR_ALWAYS ? "always" : "never");
     if (!study->margin || open_objective(study, s->find, study->margin, true, e) != 0)
         return error_prefix(e, "find");
     for (size_t i = 0; i < s->led_by.count; i++)

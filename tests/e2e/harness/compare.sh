@@ -64,6 +64,10 @@ compare 0 "a difference that is not as large" host gpu --fail-if 'latency_p99 > 
 compare 1 "an expression" host gpu --fail-if 'delta(b.rx_prio0_pause) + delta(a.rx_prio0_pause) >= old + 1'
 compare 1 "several figures" host gpu --fail-if 'pauses + cnps > 2 * old'
 compare 1 "a limit without OLD" host gpu --fail-if 'goodput < 45 Gb/s'
+compare 0 "a rule that never holds" host gpu --fail-if 'pauses < 0'
+check_says "is said to fail nothing" 'fail-if "pauses < 0" never holds, whatever is compared: it fails nothing' out
+compare 1 "one that always does" host gpu --fail-if 'delta(b.rx_prio0_pause) >= 0'
+check_says "is said to fail everything" 'fail-if "delta.b.rx_prio0_pause. >= 0" always holds, whatever is compared: it fails everything' out
 compare 2 "a share that is added" host gpu --fail-if 'pauses > old + 10%'
 check_says "  with what is meant" 'write old \* 1\.1$' err
 compare 2 "... also of a latency, and before OLD" host gpu --fail-if 'latency_p99 > 10 % + old'

@@ -27,6 +27,25 @@ good() {
 # The scenario with this as its only expectation.
 expecting() { printf '.expect=[{"name":"x","check":"%s"}]|del(.published)' "$1"; }
 
+# ---- comparisons that what they read decides, whatever happens
+warned() { # CHECK, HOW it is warned of, "" if it is not
+    jq "$(expecting "$1")" "$PFC" >case.json || exit 1
+    "$H" check -q case.json >out 2>err
+    check "${2:-no warning of}: $1" test "$? $(grep -oE '(always|never) holds: it cannot (fail|pass)$' err)" = "0 ${2:-}"
+}
+warned 'delta(b.tx_prio0_pause) >= 0' 'always holds: it cannot fail'
+warned '0 <= delta(b.tx_prio0_pause)' 'always holds: it cannot fail'
+warned 'rate(a.rx_prio0_pause_duration) < 0' 'never holds: it cannot pass'
+warned 'rate(a.rx_prio0_pause_duration) > 100%' 'never holds: it cannot pass'
+warned 'rate(a.rx_prio0_pause_duration) <= 1' 'always holds: it cannot fail'
+warned 'jain(flows.*.goodput_bps) > 1' 'never holds: it cannot pass'
+warned 'sum(flows.*.errors) + delta(a.rx_prio0_pause) > -1' 'always holds: it cannot fail'
+warned 'sum(flows.*.goodput_bps) / sum(flows.*.bytes) < 0' 'never holds: it cannot pass'
+warned 'delta(b.tx_prio0_pause) == -1' 'never holds: it cannot pass'
+for open in 'delta(b.tx_prio0_pause) == 0' 'rate(*.rx_prio0_pause_duration) > 100%' 'delta(a.rx_prio0_pause) - delta(b.rx_prio0_pause) >= 0' 'rate(a.rx_prio0_pause_duration) >= 1'; do
+    warned "$open" ''
+done
+
 # ---- conditions
 refused "a condition on a key that flows lack" 'expect\[0\].when: flows.\*.memry: scenario.flow has no key "memry"; did you mean "memory"' "$PFC" '.expect[0].when={"flows.*.memry":"gpu"}'
 refused "a condition of a published figure" 'published\[1\].when: flows.\*.memry: scenario.flow has no key "memry"' "$PFC" '.published[1].when={"flows.*.memry":"gpu"}'
