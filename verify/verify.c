@@ -37,7 +37,8 @@ struct learned {
 
 /* Frames that no checker judges. */
 struct seen {
-    uint64_t packets, roce; /* of which so many have a RoCEv2 packet within */
+    uint64_t packets, roce; /* of which so many have a RoCEv2 packet within, */
+    uint64_t unread;        /* and so many more may be RoCEv2 */
     uint16_t port;          /* of the first, */
     uint16_t inner_at;      /* and where the frame within it begins */
 };
@@ -79,7 +80,7 @@ struct stream {
     size_t count;
     bool wants_icrc;
     struct verify_missing missing;
-    bool lost;   /* packets, by the capture itself */
+    bool lost;   /* packets, by the capture itself, or among what is not read */
     bool copies; /* it has packets twice */
     uint64_t packets;
     struct states repeats;             /* struct repeats, by flow */
@@ -278,6 +279,7 @@ static void stream_count_frame(struct stream *s, const struct capture_packet *fr
         f->kind = FRAME_OTHER;
         f->other.is = FRAME_OTHER_MALFORMED;
         f->other.inner_at = 0;
+        f->other.may_be_roce = true;
         cut = false;
     }
     if (cut && from->captured > s->cut_bytes)
@@ -289,14 +291,17 @@ static void stream_count_frame(struct stream *s, const struct capture_packet *fr
         return;
     struct seen *seen = &s->others[f->other.is];
     uint16_t inner_at = f->other.inner_at;
+    bool may_be_roce = f->other.may_be_roce;
     if (seen->packets++ == 0)
         seen->port = f->other.port;
-    if (!inner_at || inner_at >= from->captured)
-        return;
-    struct frame inner;
-    frame_read(from->bytes + inner_at, from->captured - inner_at, &inner);
+    struct frame inner = {.kind = FRAME_OTHER};
+    if (inner_at && inner_at < from->captured) {
+        frame_read(from->bytes + inner_at, from->captured - inner_at, &inner);
+        may_be_roce = inner.kind == FRAME_CUT || (inner.kind == FRAME_OTHER && inner.other.may_be_roce);
+    }
     if (inner.kind == FRAME_ROCE && seen->roce++ == 0)
         seen->inner_at = inner_at;
+    seen->unread += may_be_roce;
 }
 
 /* Mirrors may cut packets before they are captured: their own headers say how long they were. */
@@ -461,9 +466,10 @@ static void stream_say_others(struct stream *s)
     uint64_t none = s->others[FRAME_OTHER_PROTOCOL].packets;
     for (int i = 0; i < FRAME_OTHERS; i++) {
         const struct seen *seen = &s->others[i];
-        bool open = i == FRAME_OTHER_ROCE_V1 || i == FRAME_OTHER_MALFORMED || seen->roce;
+        bool open = i == FRAME_OTHER_ROCE_V1 || seen->roce || seen->unread;
         if (!others[i].name || !seen->packets || (!open && s->roce))
             continue;
+        s->lost = s->lost || seen->roce || seen->unread;
         struct text more = {0};
         if (seen->roce)
             text_add(&more,
@@ -471,6 +477,8 @@ static void stream_say_others(struct stream *s)
                      (unsigned long long)seen->roce, (unsigned int)seen->inner_at);
         else if (i == FRAME_OTHER_UDP)
             text_add(&more, " (the first to %u)", (unsigned int)seen->port);
+        if (seen->unread && i != FRAME_OTHER_MALFORMED)
+            text_add(&more, ", %llu that may be RoCE v2", (unsigned long long)seen->unread);
         (open ? findings_open : findings_not_judged)(
             &s->common, "%llu %s of %s%s: %s", (unsigned long long)seen->packets,
             THINGS(seen->packets, "packet"), others[i].name, text_string(&more), others[i].advice);
@@ -496,7 +504,8 @@ static void stream_say_cut(struct stream *s)
     else
         text_add(&behind, "all packets");
     if (s->packets && s->last_ns >= 0)
-        text_add(&behind, " at %.9f s", (double)s->last_ns / 1e9);
+        text_add(&behind, " at %lld.%09lld s", (long long)(s->last_ns / 1000000000),
+                 (long long)(s->last_ns % 1000000000));
     if (cut)
         findings_open(&s->common, "%s: %s", text_string(&behind), cut);
     text_free(&behind);
@@ -572,6 +581,7 @@ static void stream_say_left_out(struct stream *s)
     for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++) {
         const struct capture_interface *at = capture_read_interface(s->capture, i);
         const char *advice, *name = capture_link_name(at->link_type, &advice);
+        s->lost = s->lost || (at->left_out && advice);
         if (at->left_out)
             (advice ? findings_open : findings_not_judged)(
                 &s->common,

@@ -68,9 +68,11 @@ static void print_kind(const json_t *kind)
     {
         print_out("%*spacket %lld", BELOW + 2, "",
                   (long long)json_integer_value(json_object_get(packet, "packet")));
-        const json_t *time_ns = json_object_get(packet, "time_ns");
-        if (time_ns)
-            print_out(" at %.9f s", (double)json_integer_value(time_ns) / 1e9);
+        const json_t *time = json_object_get(packet, "time_ns");
+        lldiv_t seconds = lldiv(json_integer_value(time), 1000000000);
+        if (time)
+            print_out(" at %s%lld.%09lld s", seconds.quot < 0 || seconds.rem < 0 ? "-" : "",
+                      llabs(seconds.quot), llabs(seconds.rem));
         print_out(": %s\n", json_string_value(json_object_get(packet, "text")));
     }
     if ((json_int_t)json_array_size(json_object_get(kind, "packets")) < count)

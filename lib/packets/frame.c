@@ -145,6 +145,14 @@ static enum frame_kind is_other(struct frame *f, enum frame_other is)
 {
     f->other.is = is;
     f->other.inner_at = 0;
+    f->other.may_be_roce = false;
+    return FRAME_OTHER;
+}
+
+static enum frame_kind is_unread(struct frame *f, enum frame_other is, bool may_be_roce)
+{
+    is_other(f, is);
+    f->other.may_be_roce = may_be_roce;
     return FRAME_OTHER;
 }
 
@@ -179,6 +187,43 @@ static enum frame_kind read_ethernet(const uint8_t *at, size_t bytes, struct fra
     return READ_ON;
 }
 
+/* Extension headers of IPv6 (RFC 8200, 4). */
+#define EXTENSION_FRAGMENT 44
+
+static bool is_extension(uint8_t protocol)
+{
+    return protocol == 0 || protocol == 43 || protocol == EXTENSION_FRAGMENT || protocol == 60;
+}
+
+/* Is an IP packet, which is not read, to RoCEv2's port? True too if that cannot be told: a later fragment has
+ * no port, and a packet may be cut or hold another one. */
+static bool ip_may_be_roce(const uint8_t *at, size_t bytes)
+{
+    if (bytes < IPV4_BYTES)
+        return true;
+    bool later = false;
+    uint8_t protocol = at[9];
+    size_t udp = (size_t)(at[0] & 0xf) * 4;
+    if (at[0] >> 4 == 6) {
+        protocol = at[6];
+        for (udp = IPV6_BYTES; is_extension(protocol);) {
+            if (bytes < udp + 8)
+                return true;
+            bool fragment = protocol == EXTENSION_FRAGMENT;
+            later = later || (fragment && get16(at + udp + 2) >> 3);
+            protocol = at[udp];
+            udp += fragment ? 8 : (size_t)(at[udp + 1] + 1) * 8;
+        }
+    } else if (at[0] >> 4 == 4) {
+        later = get16(at + 6) & 0x1fff;
+    } else {
+        return false;
+    }
+    if (protocol != PROTOCOL_UDP)
+        return protocol == PROTOCOL_GRE || protocol == PROTOCOL_IPV4 || protocol == PROTOCOL_IPV6;
+    return later || bytes < udp + 4 || get16(at + udp + 2) == FRAME_ROCE_PORT;
+}
+
 static enum frame_kind read_ipv4(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
 {
     if (bytes < IPV4_BYTES)
@@ -190,18 +235,13 @@ static enum frame_kind read_ipv4(const uint8_t *at, size_t bytes, struct frame *
     p->udp = p->ip + header_bytes;
     p->behind_bytes = all_bytes > header_bytes ? all_bytes - header_bytes : 0;
     if (get16(at + 6) & 0x3fff)
-        return is_other(f, p->protocol == PROTOCOL_UDP ? FRAME_OTHER_FRAGMENT : FRAME_OTHER_PROTOCOL);
+        return is_unread(f, p->protocol == PROTOCOL_UDP ? FRAME_OTHER_FRAGMENT : FRAME_OTHER_PROTOCOL,
+                         p->protocol == PROTOCOL_UDP && ip_may_be_roce(at, bytes));
     f->roce.ip = (struct frame_ip){
         .dscp = at[1] >> 2, .ecn = at[1] & 3, .hop_limit = at[8], .identification = get16(at + 4)};
     memcpy(f->roce.ip.source, at + 12, 4);
     memcpy(f->roce.ip.destination, at + 16, 4);
     return READ_ON;
-}
-
-/* Extension headers of IPv6 (RFC 8200, 4), behind which a protocol would have to be looked for. */
-static bool is_extension(uint8_t protocol)
-{
-    return protocol == 0 || protocol == 43 || protocol == 44 || protocol == 60;
 }
 
 static enum frame_kind read_ipv6(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
@@ -214,7 +254,7 @@ static enum frame_kind read_ipv6(const uint8_t *at, size_t bytes, struct frame *
     p->udp = p->ip + IPV6_BYTES;
     p->behind_bytes = get16(at + 4);
     if (is_extension(p->protocol))
-        return is_other(f, FRAME_OTHER_EXTENDED);
+        return is_unread(f, FRAME_OTHER_EXTENDED, ip_may_be_roce(at, bytes));
     uint32_t word = get32(at);
     f->roce.ip = (struct frame_ip){.v6 = true,
                                    .dscp = (uint8_t)(word >> 22 & 0x3f),
@@ -240,18 +280,31 @@ static enum frame_kind read_ipv6(const uint8_t *at, size_t bytes, struct frame *
 #define TYPE_MPLS        0x8847
 #define TYPE_MPLS_MANY   0x8848
 
+/* What the frame within it is, is for the reader to see. */
 static enum frame_kind is_tunnel(struct frame *f, enum frame_other is, size_t inner_at)
 {
-    is_other(f, is);
+    is_unread(f, is, true);
     f->other.inner_at = (uint16_t)(inner_at < UINT16_MAX ? inner_at : 0);
     return FRAME_OTHER;
+}
+
+/* IP behind a stack of labels (RFC 3032), or Ethernet, which cannot be told. */
+static bool mpls_may_be_roce(const uint8_t *at, size_t bytes)
+{
+    size_t label = 0;
+    while (bytes >= label + 4 && !(at[label + 2] & 1)) /* not the bottom of the stack */
+        label += 4;
+    if (bytes < label + 5)
+        return true;
+    const uint8_t *behind = at + label + 4;
+    return (behind[0] >> 4 != 4 && behind[0] >> 4 != 6) || ip_may_be_roce(behind, bytes - label - 4);
 }
 
 /* GRE (RFC 2784, 2890), and what switches mirror in it (draft-foschiano-erspan). */
 static enum frame_kind read_gre(const uint8_t *at, size_t bytes, struct frame *f, const struct place *p)
 {
     if (bytes < p->udp + GRE_BYTES)
-        return is_other(f, FRAME_OTHER_GRE);
+        return is_unread(f, FRAME_OTHER_GRE, true);
     const uint8_t *gre = at + p->udp;
     uint16_t type = get16(gre + 2);
     bool sequenced = gre[0] & 0x10;
@@ -261,8 +314,12 @@ static enum frame_kind read_gre(const uint8_t *at, size_t bytes, struct frame *f
         return is_tunnel(f, FRAME_OTHER_ERSPAN, behind + (sequenced ? 8 : 0)); /* type I has no header */
     if (type == GRE_ETHERNET)
         return is_tunnel(f, FRAME_OTHER_GRE, behind);
-    if (type != GRE_ERSPAN_3 || bytes < behind + 12)
-        return is_other(f, type == GRE_ERSPAN_3 ? FRAME_OTHER_ERSPAN : FRAME_OTHER_GRE);
+    if (type != GRE_ERSPAN_3)
+        return is_unread(f, FRAME_OTHER_GRE,
+                         (type == FRAME_TYPE_IPV4 || type == FRAME_TYPE_IPV6) &&
+                             (bytes < behind || ip_may_be_roce(at + behind, bytes - behind)));
+    if (bytes < behind + 12)
+        return is_unread(f, FRAME_OTHER_ERSPAN, true);
     return is_tunnel(f, FRAME_OTHER_ERSPAN, behind + 12 + (at[behind + 11] & 1 ? 8 : 0)); /* a subheader */
 }
 
@@ -286,20 +343,21 @@ static enum frame_kind read_udp_other(const uint8_t *at, size_t bytes, struct fr
 /* The IP and UDP headers of a RoCEv2 packet. */
 static enum frame_kind read_ip(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
 {
+    if (p->type == TYPE_MPLS || p->type == TYPE_MPLS_MANY)
+        return is_unread(f, FRAME_OTHER_TUNNEL, mpls_may_be_roce(at + p->ip, bytes - p->ip));
     if (p->type != FRAME_TYPE_IPV4 && p->type != FRAME_TYPE_IPV6)
-        return is_other(f, p->type == TYPE_ROCE_V1                             ? FRAME_OTHER_ROCE_V1
-                           : p->type == TYPE_MPLS || p->type == TYPE_MPLS_MANY ? FRAME_OTHER_TUNNEL
-                                                                               : FRAME_OTHER_PROTOCOL);
+        return is_other(f, p->type == TYPE_ROCE_V1 ? FRAME_OTHER_ROCE_V1 : FRAME_OTHER_PROTOCOL);
     enum frame_kind kind = p->type == FRAME_TYPE_IPV4 ? read_ipv4(at + p->ip, bytes - p->ip, f, p)
                                                       : read_ipv6(at + p->ip, bytes - p->ip, f, p);
     if (kind != READ_ON)
         return kind;
     if (p->protocol == PROTOCOL_GRE)
         return read_gre(at, bytes, f, p);
+    if (p->protocol == PROTOCOL_IPV4 || p->protocol == PROTOCOL_IPV6)
+        return is_unread(f, FRAME_OTHER_TUNNEL,
+                         bytes < p->udp || ip_may_be_roce(at + p->udp, bytes - p->udp));
     if (p->protocol != PROTOCOL_UDP)
-        return is_other(f, p->protocol == PROTOCOL_IPV4 || p->protocol == PROTOCOL_IPV6
-                               ? FRAME_OTHER_TUNNEL
-                               : FRAME_OTHER_PROTOCOL);
+        return is_other(f, FRAME_OTHER_PROTOCOL);
     if (bytes < p->udp + 4)
         return FRAME_CUT;
     if (get16(at + p->udp + 2) != FRAME_ROCE_PORT)
@@ -309,7 +367,7 @@ static enum frame_kind read_ip(const uint8_t *at, size_t bytes, struct frame *f,
     p->udp_bytes = get16(at + p->udp + 4);
     return p->udp_bytes >= UDP_BYTES + BTH_BYTES + FRAME_ICRC_BYTES && p->udp_bytes <= p->behind_bytes
                ? READ_ON
-               : is_other(f, FRAME_OTHER_MALFORMED);
+               : is_unread(f, FRAME_OTHER_MALFORMED, true);
 }
 
 static void read_bth(const uint8_t *at, struct frame_bth *bth)
@@ -374,7 +432,7 @@ static enum frame_kind read_roce(const uint8_t *at, size_t bytes, struct frame *
     size_t headers = UDP_BYTES + BTH_BYTES + extensions;
     size_t fixed = headers + roce->bth.pad_bytes + FRAME_ICRC_BYTES;
     if (!row || p->udp_bytes < fixed)
-        return is_other(f, FRAME_OTHER_MALFORMED);
+        return is_unread(f, FRAME_OTHER_MALFORMED, true);
     roce->payload_bytes = (uint32_t)(p->udp_bytes - fixed);
     roce->cut = bytes < p->udp + headers;
     uint8_t whole[OPCODE_MOST_HEADER_BYTES] = {0};

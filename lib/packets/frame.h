@@ -133,6 +133,7 @@ struct frame {
             enum frame_other is;
             uint16_t port;     /* of UDP: the destination's */
             uint16_t inner_at; /* where a frame within it begins; 0: it has none, or none that is known */
+            bool may_be_roce;  /* RoCEv2 that is not read: behind other headers, or its lengths lie */
         } other;
     };
 };

@@ -21,13 +21,13 @@ frame() { # FROM OPCODE PSN ECN [EXTENSION-HEADER]
     printf '%s00ffff00%06x00%06x%s%s11223344' "$2" $((to + 1)) "$3" "$extension" "$(zeros $payload)"
 }
 pcap() { printf 'd4c3b2a1020004000000000000000000ffff000001000000'; }
-AT_US=0
+AT_S=1000 AT_US=0
 record() { # HEX [CAPTURED-BYTES]
     local bytes=$((${#1} / 2))
     local captured=${2:-$bytes}
     [ "$captured" -lt $bytes ] || captured=$bytes
     AT_US=$((AT_US + 5))
-    le32 1000 && le32 $AT_US && le32 "$captured" && le32 $bytes && printf %s "${1:0:captured*2}"
+    le32 $AT_S && le32 $AT_US && le32 "$captured" && le32 $bytes && printf %s "${1:0:captured*2}"
 }
 write_only() { frame 0 0a "$1" 2 "$(zeros 12)00000010"; }
 ack() { frame 1 11 "$1" 2 "$(printf '1f%06x' "$2")"; }
@@ -96,6 +96,9 @@ check_exit 1 "... which is judged where it is" "$H" verify late.pcap go-back-n -
 { cat good.hex && record "$(write_only 5)"; } | raw >skip.pcap
 check_exit 1 "a PSN that is left out" "$H" verify skip.pcap go-back-n --settings complete.json
 check_says "... is found at its packet" 'packet 17 at 1000\.[0-9]+ s: PSN 5 follows PSN 3: 1 skipped' out
+{ AT_S=1700000000 AT_US=3 && pcap && for i in 1 3; do record "$(write_only $i)"; done; } | raw >recent.pcap
+check_exit 1 "... in a recent capture" "$H" verify recent.pcap go-back-n --settings complete.json
+check_says "... at its microsecond" 'packet 2 at 1700000000\.000013000 s' out
 check_exit 4 "... but may be missing from the capture, unless that is said to have all" "$H" verify skip.pcap go-back-n --host 10.0.0.0
 check_says "... which is shown" 'packet 17 at 1000\.[0-9]+ s: PSN 5 follows PSN 3: 1 skipped' out
 check_says "... with what makes it sure" 'not judged: whether 1 finding is a fault: a packet that is missing .* \(complete: it has all; a capture with the ports of both ends' out
@@ -423,6 +426,27 @@ other "TCP" "${ip}0800450000280001400040060000$(zeros 40)" '2 packets of protoco
 { pcap && record "$(udp 4789 "0800000000000100$inner")" && record "$(write_only 1)"; } | raw >mixed.pcap
 check_exit 4 "RoCE in a tunnel beside other RoCE leaves that open" "$H" verify mixed.pcap ecn --host 10.0.0.0
 check_says "... which is counted" 'not judged: 1 packet of VXLAN, 1 with RoCE v2 inside' out
+# PSN 4 within what is not read, in a capture that has all packets
+unread() { # WHAT STATUS HEX [PATTERN]
+    { cat good.hex && record "$3" && record "$(write_only 5)"; } | raw >unread.pcap
+    check_exit "$2" "PSN 4 is left out, beside $1" "$H" verify unread.pcap go-back-n --settings complete.json
+    [ -z "${4:-}" ] || check_says "... which is counted" "not judged: 1 packet of $4" out
+}
+four=$(write_only 4)
+v6() { printf '%s86dd60000000%04x%s40%s%s%s' $ip $((${#2} / 2)) "$1" "$(zeros 16)" "$(zeros 16)" "$2"; } # NEXT-HEADER HEX
+unread "a fragment to RoCE's port" 4 "${four:0:40}2000${four:44}" 'fragments of UDP in IPv4, 1 that may be RoCE v2: '
+unread "a later fragment, which has no port" 4 "${four:0:40}2001${four:44}" 'fragments of UDP in IPv4, 1 that may be RoCE v2: '
+unread "a fragment to another port" 1 "${four:0:40}2000${four:44:28}12b6${four:76}"
+unread "IPv6 with options" 4 "$(v6 00 "1100010400000000${four:68}")" 'IPv6 with extension headers, 1 that may be RoCE v2: '
+unread "a report of multicast listeners" 1 "$(v6 00 "3a00050200000000$(zeros 28)")"
+unread "IP in GRE" 4 "$(gre "00000800${four:28}")" 'GRE, 1 that may be RoCE v2: '
+unread "TCP in GRE" 1 "$(gre "00000800450000280001400040060000$(zeros 28)")"
+unread "IP in IP" 4 "${four:0:46}04${four:48:20}${four:28}" 'MPLS or IP in IP, 1 that may be RoCE v2: '
+unread "labels before IP" 4 "${ip}88470000014000000240${four:28}" 'MPLS or IP in IP, 1 that may be RoCE v2: '
+unread "RoCE in VXLAN" 4 "$(udp 4789 "0800000000000100$four")" 'VXLAN, 1 with RoCE v2 inside'
+unread "ARP in VXLAN" 1 "$(udp 4789 "0800000000000100${ip}0806$(zeros 46)")"
+unread "a length that lies" 4 "${four:0:76}ffff${four:80}" 'malformed frames'
+unread "ARP" 1 "${ip}0806$(zeros 46)"
 pcap | raw >none.pcap
 check_exit 4 "a capture of no packets" "$H" verify none.pcap
 check_says "... says so" 'there is none among 0 packets' out
