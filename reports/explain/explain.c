@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/roce/counters.h"
 #include "reports/explain/causes.h"
 #include <math.h>
 #include <stdlib.h>
@@ -196,6 +197,47 @@ static json_t *first_text(const json_t *cause)
     return text;
 }
 
+/* "h0 crc_errors 3, h1 rx_crc_errors_phy 55": losses, outages and long pauses of the measure phase, a few.
+ * They need not take anything from a flow to be faults. */
+#define FAULTS_NAMED 4
+
+static void add_fault(struct text *out, size_t *count, const char *role, const char *counter, double value,
+                      const char *unit)
+{
+    if (++*count <= FAULTS_NAMED)
+        text_add(out, "%s%s %s %.0f%s", *count > 1 ? ", " : "", role, counter, value, unit);
+}
+
+static size_t name_faults(const struct seen *s, struct text *out)
+{
+    const json_t *host, *counter, *counters;
+    const char *role, *name, *whole;
+    size_t count = 0;
+    json_object_foreach((json_t *)(uintptr_t)run_get(s->run, "hosts"), role, host)
+    {
+        counters = seen_counters(s, role);
+        json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
+        {
+            enum counter_loss is = counters_loss(name, &whole);
+            bool down = strncmp(name, "link_down_events", strlen("link_down_events")) == 0,
+                 other = counters_of_port(name) || (whole && json_object_get(counters, whole));
+            double value = json_number_value(json_object_get(counter, "delta"));
+            if (value > 0 && !other && (down || is == COUNTER_LOST || is == COUNTER_LOST_BY_LINK))
+                add_fault(out, &count, role, name, value, "");
+        }
+        for (int priority = 0; priority < PRIORITIES; priority++) {
+            char paused[] = "tx_prio0_pause_duration";
+            paused[strlen("tx_prio")] = (char)('0' + priority);
+            double held_us = seen_delta(s, role, "%s", paused);
+            if (held_us * NS_PER_US > MINOR * (double)s->measure_ns)
+                add_fault(out, &count, role, paused, held_us, " us");
+        }
+    }
+    if (count > FAULTS_NAMED)
+        text_add(out, " and %zu %s", count - FAULTS_NAMED, THINGS(count - FAULTS_NAMED, "other"));
+    return count;
+}
+
 /* The whole in a sentence: of a run without a cause, what that rests on. */
 static json_t *summary_text(const struct seen *s, const json_t *causes)
 {
@@ -211,18 +253,29 @@ static json_t *summary_text(const struct seen *s, const json_t *causes)
     if (has_not_run(s->run))
         return json_textf("nothing ran (%s): %s", run_member(s->run->result, "verdict"),
                           run_member(s->run->result, "reason"));
+    struct text out = {0}, faults = {0};
+    bool faulty = name_faults(s, &faults);
     if (s->flow_count == 0 || unknown > MINOR)
-        return json_text("no cause was found; what kept flows from their rate is not known");
-    if (least < 1 - MINOR)
-        return json_textf("no cause was found; a flow has %.0f %% of what its sender's line carries, or the "
-                          "scenario asks for",
-                          floor(100 * least));
-    if (least < 1 - WRONG)
-        return json_textf("nothing took %.0f %% or more from a flow: each has at least %.0f %% of what its "
-                          "sender's line carries, or the scenario asks for",
-                          100 * MINOR, floor(100 * least));
-    return json_text(
-        "nothing is wrong: each flow has what its sender's line carries, or what the scenario asks for");
+        text_add(&out, "no cause was found; what kept flows from their rate is not known");
+    else if (least < 1 - MINOR)
+        text_add(&out,
+                 "no cause was found; a flow has %.0f %% of what its sender's line carries, or the scenario "
+                 "asks for",
+                 floor(100 * least));
+    else if (least < 1 - WRONG)
+        text_add(&out,
+                 "nothing took %.0f %% or more from a flow: each has at least %.0f %% of what its sender's "
+                 "line carries, or the scenario asks for",
+                 100 * MINOR, floor(100 * least));
+    else
+        text_add(&out, "%seach flow has what its sender's line carries, or what the scenario asks for",
+                 faulty ? "" : "nothing is wrong: ");
+    if (faulty)
+        text_add(&out, "; but there were faults: %s", text_string(&faults));
+    json_t *text = json_text(text_string(&out));
+    text_free(&out);
+    text_free(&faults);
+    return text;
 }
 
 /* The names of shares, and what they are. */

@@ -88,6 +88,17 @@ said "  of those that an incast's queue holds back the queue has its part" 'said
 late acks_tail '.flows = [flow("x"; "h0"; "h3"; 1) + {message: "256KiB"}] | .inject = [{flow: "x", do: "drop", nth: 100, every: 300}]' 131.072us
 said "  and where a packet is missing it is a loss" 'said == ["loss h3"]'
 
+# ---- flows have what they ask for, and something is broken all the same
+fine='.flows = [flow("x"; "h0"; "h1"; 8)]'
+own damages "$fine"' | .settings.mtu = 1500 | .phases.measure = "10ms"' --set 'lab.defaults.host.nic={"model": "ideal", "recovery": "selective-repeat"}' --set 'lab.defaults.link={"rate": "25Gb/s", "length": "3m", "loss": 5e-4}'
+said "links that damage frames, which takes no more than 1 %: no cause, and not that nothing is wrong" 'said == [] and (.text | test("^each flow has .*; but there were faults: .*h1 rx_crc_errors_phy [1-9][0-9]*, .*s0 crc_errors [1-9][0-9]*$"))'
+own flap "$fine"' | .faults = [{link: ["h3", "s0"], kind: "flap", start: "2ms", period: "1ms", duty: 0.1, count: 2}]'
+said "  a link that no flow takes, and which goes down" '.text | endswith("; but there were faults: h3 link_down_events_phy 2")'
+own pauses "$fine"' | .storms = [{role: "h3", priority: 3, start: "2ms", stop: "4ms"}]'
+said "  a host that no flow goes to, and which pauses its link" '.text | endswith("; but there were faults: h3 tx_prio3_pause_duration 2000 us")'
+own fine "$fine"
+said "  where there is none nothing is wrong" '.text | startswith("nothing is wrong: each flow has")'
+
 # ---- what is not known
 poisson='.traffic = [{name: "p", pattern: "poisson", from: ["h[0-3]"], to: ["h[0-3]"], priority: 3, size: "50kB", load: 0.4}] | .phases.measure = "20ms"'
 own many "$poisson"
