@@ -415,7 +415,7 @@ static void write_operation(FILE *to, const struct schedule *s, uint32_t i, uint
         fprintf(to, " cpu %u", op->cpu);
     if (op->nic && op->type != SCHEDULE_CALC)
         fprintf(to, " nic %u", op->nic);
-    fputc('\n', to);
+    fprintf(to, "\n");
 }
 
 static void write_rank(FILE *to, const struct schedule *s, uint32_t rank)
@@ -428,7 +428,7 @@ static void write_rank(FILE *to, const struct schedule *s, uint32_t rank)
         for (uint32_t k = s->first_after[i]; k < s->first_after[i + 1]; k++)
             fprintf(to, "l%u %s l%u\n", (s->after[k] >> 1) - first,
                     s->after[k] & 1 ? "irequires" : "requires", i - first);
-    fputs("}\n", to);
+    fprintf(to, "}\n");
 }
 
 void schedule_print(const struct schedule *s, FILE *to)
