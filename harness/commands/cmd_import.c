@@ -135,7 +135,7 @@ static int read_htsim(const struct call *call, struct reader *files, struct impo
 
 static int read_goal(const struct call *call, struct reader *files, struct import *import, struct error *e)
 {
-    if (import_goal(&files[0], import, e) != 0)
+    if (import_goal(files[0].path, import, e) != 0)
         return -1;
     if (add_network(call, import, false, e) == 0)
         return 0;
@@ -146,10 +146,11 @@ static int read_goal(const struct call *call, struct reader *files, struct impor
 static const struct format {
     const char *name, *files;
     size_t least, most; /* files */
+    bool opens;         /* them itself */
     int (*read)(const struct call *call, struct reader *files, struct import *import, struct error *e);
-} formats[] = {{"hpcc", HPCC_FILES, 1, 4, read_hpcc},
-               {"htsim", "FILE.cm", 1, 1, read_htsim},
-               {"goal", "FILE.goal", 1, 1, read_goal}};
+} formats[] = {{"hpcc", HPCC_FILES, 1, 4, false, read_hpcc},
+               {"htsim", "FILE.cm", 1, 1, false, read_htsim},
+               {"goal", "FILE.goal", 1, 1, true, read_goal}};
 
 #define MOST_FILES 4
 
@@ -173,7 +174,10 @@ static int read_files(const struct call *call, struct import *import, struct err
     const struct format *format = format_of(call, e);
     int result = format ? 0 : -1;
     for (size_t i = 0; result == 0 && i + 1 < call->count; i++)
-        result = reader_open(&files[i], call->arguments[i + 1], e);
+        if (format->opens)
+            files[i].path = call->arguments[i + 1];
+        else
+            result = reader_open(&files[i], call->arguments[i + 1], e);
     if (result == 0)
         result = format->read(call, files, import, e);
     for (size_t i = 0; i < MOST_FILES; i++)
@@ -217,7 +221,10 @@ static void name_origin(const struct import *import, const struct import_request
 static int write_files(const struct import *import, const struct import_request *request, const json_t *lab,
                        const char *scenario_path, const json_t *scenario, struct error *e)
 {
+    char *schedule = find_path_of(scenario_path, IMPORT_SCHEDULE);
     int result = lab ? import_write(request->lab_path, lab, e) : 0;
+    if (result == 0 && import->schedule)
+        result = schedule ? schedule_write(import->schedule, schedule, e) : error_set(e, "out of memory");
     if (result == 0)
         result = import_write(scenario_path, scenario, e);
     if (result == 0 && (result = check(request, scenario_path, e)) != 0)
@@ -226,7 +233,10 @@ static int write_files(const struct import *import, const struct import_request 
         unlink(scenario_path);
         if (lab)
             unlink(request->lab_path);
+        if (import->schedule && schedule)
+            unlink(schedule);
     }
+    free(schedule);
     return result;
 }
 
@@ -294,7 +304,11 @@ static void print_summary(const struct import *import, const struct import_reque
     }
     if (request->physics)
         print_out_line("lab: %s, %zu nodes", request->lab_path, nodes);
-    print_out_line("scenario: %s, flows: %zu", scenario_path, import->flow_count);
+    if (import->schedule)
+        print_out_line("scenario: %s, ranks: %zu, operations: %u", scenario_path, import->nodes,
+                       import->schedule->operation_count);
+    else
+        print_out_line("scenario: %s, flows: %zu", scenario_path, import->flow_count);
 }
 
 static int check_is_new(const char *path, struct error *e)

@@ -3,6 +3,7 @@
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/collective/result_collectives.h"
+#include "lib/schedule/job.h"
 #include "lib/document/nearest.h"
 #include "lib/names/range.h"
 #include "lib/roce/counters.h"
@@ -223,13 +224,28 @@ static int validate_collective(const struct expr_node *node, const struct scenar
     return found ? 0 : -1;
 }
 
-static int validate_collective_value(const struct expr_node *node, enum dimension *dimension, struct error *e)
+static int validate_job(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_job *items = scenario->jobs.items;
+    const char **words = xcalloc(scenario->jobs.count + 1, sizeof *words);
+    bool found = false;
+    for (size_t i = 0; i < scenario->jobs.count; i++) {
+        words[i] = items[i].name;
+        found = found || glob_matches(node->flow, items[i].name);
+    }
+    if (!found)
+        refuse_unknown(node, "job", node->flow, nearest_word(node->flow, words), e);
+    free(words);
+    return found ? 0 : -1;
+}
+
+static int validate_listed_value(const struct expr_node *node, enum dimension *dimension, struct error *e)
 {
     const char *words[32] = {0}, *known, *unit, *meaning;
     bool found = false;
     double scale;
     for (size_t i = 0;
-         i + 1 < sizeof words / sizeof *words && (known = result_collective_name(i, &unit, &meaning)); i++) {
+         i + 1 < sizeof words / sizeof *words && (known = expr_listed_value(node, i, &unit, &meaning)); i++) {
         words[i] = known;
         if (strcmp(known, node->name) != 0)
             continue;
@@ -237,9 +253,11 @@ static int validate_collective_value(const struct expr_node *node, enum dimensio
         found = true;
     }
     if (!found)
-        return refuse_unknown(node, "value of collectives", node->name, nearest_word(node->name, words), e);
+        return refuse_unknown(node, expr_is_of_jobs(node) ? "value of jobs" : "value of collectives",
+                              node->name, nearest_word(node->name, words), e);
     *dimension = expr_function_dimension(node->function, *dimension);
-    return validate_function(node, OF_FLOW, "a value of collectives", e);
+    return validate_function(node, OF_FLOW,
+                             expr_is_of_jobs(node) ? "a value of jobs" : "a value of collectives", e);
 }
 
 /* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it;
@@ -324,8 +342,9 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
         return 0;
     }
     if (node->kind == STATISTIC && expr_is_of_collectives(node))
-        return validate_collective(node, scenario, e) != 0 ? -1
-                                                           : validate_collective_value(node, dimension, e);
+        return validate_collective(node, scenario, e) != 0 ? -1 : validate_listed_value(node, dimension, e);
+    if (node->kind == STATISTIC && expr_is_of_jobs(node))
+        return validate_job(node, scenario, e) != 0 ? -1 : validate_listed_value(node, dimension, e);
     if (node->kind == STATISTIC && node->flow)
         return validate_flow(node, scenario, e) != 0 ? -1 : validate_flow_value(node, dimension, e);
     if (node->kind == STATISTIC)
@@ -411,8 +430,7 @@ static const char *unit_of_plain(const struct expr_node *statistic)
 {
     const char *known, *unit, *meaning;
     enum dimension d;
-    for (size_t i = 0;
-         expr_is_of_collectives(statistic) && (known = result_collective_name(i, &unit, &meaning)); i++)
+    for (size_t i = 0; (known = expr_listed_value(statistic, i, &unit, &meaning)); i++)
         if (strcmp(known, statistic->name) == 0)
             return unit;
     for (size_t i = 0; statistic->flow && (known = expr_flow_value(i, &d)); i++)
@@ -604,6 +622,8 @@ static int decide_node(const struct expr_node *node, const struct scenario *scen
         ++*statistics;
         if (expr_is_of_collectives(node))
             return decide_collective(node, scenario, e);
+        if (expr_is_of_jobs(node))
+            return 0;
         return node->flow ? decide_flow(node, scenario, e) : decide_counter(node, scenario, e);
     }
     return decide_node(node->left, scenario, statistics, e) != 0 ||
@@ -620,6 +640,7 @@ int expr_decidable(const struct expr *expr, const struct scenario *scenario, str
         return -1;
     if (!statistics)
         return error_set(
-            e, "it reads no counter and no value of a flow or collective, so it says nothing about a run");
+            e,
+            "it reads no counter and no value of a flow, collective or job, so it says nothing about a run");
     return 0;
 }

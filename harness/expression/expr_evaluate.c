@@ -269,15 +269,38 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
 
 static void gather_collectives(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
-    const char *name, *known, *unit, *words;
+    const char *name;
     json_t *collective;
-    double value, scale;
+    double value;
     json_object_foreach(json_object_get(result, "collectives"), name, collective)
     {
         if (glob_matches(node->flow, name) && result_collective_value(collective, node->name, &value))
             gather(g, value);
     }
-    for (size_t i = 0; (known = result_collective_name(i, &unit, &words)); i++)
+}
+
+/* Of each rank. */
+static void gather_jobs(const struct expr_node *node, const json_t *result, struct gathered *g)
+{
+    const char *name;
+    json_t *job, *rank;
+    size_t i;
+    json_object_foreach(json_object_get(result, "jobs"), name, job)
+    {
+        json_array_foreach(json_object_get(job, "ranks"), i, rank)
+        {
+            const json_t *value = json_object_get(rank, node->name);
+            if (glob_matches(node->flow, name) && json_is_number(value))
+                gather(g, json_number_value(value));
+        }
+    }
+}
+
+static void take_dimension(const struct expr_node *node, struct gathered *g)
+{
+    const char *known, *unit, *words;
+    double scale;
+    for (size_t i = 0; (known = expr_listed_value(node, i, &unit, &words)); i++)
         if (strcmp(known, node->name) == 0)
             g->dimension = expr_unit_dimension(unit, &scale);
 }
@@ -323,7 +346,10 @@ static double combine(const struct expr_node *node, const struct gathered *g)
 
 static void explain_missing(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
 {
-    const char *list = expr_is_of_collectives(node) ? "collectives." : node->flow ? "flows." : "";
+    const char *list = expr_is_of_collectives(node) ? "collectives."
+                       : expr_is_of_jobs(node)      ? "jobs."
+                       : node->flow                 ? "flows."
+                                                    : "";
     const char *of = node->flow ? node->flow : node->group;
     if (g->failed)
         snprintf(out->reason, sizeof out->reason, "out of memory");
@@ -466,10 +492,13 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
     struct gathered g = {.dimension = DIMENSION_PLAIN};
     if (expr_is_of_collectives(node))
         gather_collectives(node, v->result, &g);
+    else if (expr_is_of_jobs(node))
+        gather_jobs(node, v->result, &g);
     else if (node->flow)
         gather_flows(node, v->result, &g);
     else
         gather_counters(node, v->result, &g);
+    take_dimension(node, &g);
     size_t least = node->function == COUNT_OF ? 0 : expr_functions[node->function].two ? 2 : 1;
     bool any = !g.failed && g.count >= least && (!g.unlike.name || node->function == COUNT_OF);
     if (node->flow && expr_functions[node->function].combine == COMBINE_QUANTILE)

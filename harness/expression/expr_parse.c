@@ -1,6 +1,8 @@
 /* Expressions as text: the functions that they have, and the parser. */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
+#include "lib/collective/result_collectives.h"
+#include "lib/schedule/job.h"
 #include "lib/document/nearest.h"
 #include "lib/names/range.h"
 #include "lib/roce/counters.h"
@@ -219,6 +221,18 @@ bool expr_is_of_collectives(const struct expr_node *node)
     return node->group && strcmp(node->group, COLLECTIVES) == 0;
 }
 
+bool expr_is_of_jobs(const struct expr_node *node)
+{
+    return node->group && strcmp(node->group, "jobs") == 0;
+}
+
+const char *expr_listed_value(const struct expr_node *node, size_t i, const char **unit, const char **words)
+{
+    return expr_is_of_collectives(node) ? result_collective_name(i, unit, words)
+           : expr_is_of_jobs(node)      ? result_job_name(i, unit, words)
+                                        : NULL;
+}
+
 /* The length of the name of a flow before its value: up to the last dot, as FLOW.NIC has one itself. */
 static size_t flow_at(const char *at, const char *allowed)
 {
@@ -229,7 +243,7 @@ static size_t flow_at(const char *at, const char *allowed)
     return length;
 }
 
-/* ROLE.COUNTER, flows.FLOW.VALUE or collectives.NAME.VALUE, up to the closing bracket. */
+/* ROLE.COUNTER, flows.FLOW.VALUE, collectives.NAME.VALUE or jobs.NAME.VALUE, up to the closing bracket. */
 static int parse_selector(struct parser *p, struct expr_node *node)
 {
 #define ALLOWED "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?[]/:"
@@ -237,14 +251,15 @@ static int parse_selector(struct parser *p, struct expr_node *node)
     parser_skip_space(p);
     size_t first = strspn(p->at, allowed);
     if (!first)
-        return parser_fail(p, "a role (or *, flows or collectives)"), -1;
+        return parser_fail(p, "a role (or *, flows, collectives or jobs)"), -1;
     node->column = parser_column(p);
     node->group = xstrndup(p->at, first);
     p->at += first;
     if (*p->at != '.')
         return parser_fail(p, "a dot and the name of a counter"), -1;
     p->at++;
-    bool counter = !node->group || (strcmp(node->group, "flows") != 0 && !expr_is_of_collectives(node));
+    bool counter = !node->group || (strcmp(node->group, "flows") != 0 && !expr_is_of_collectives(node) &&
+                                    !expr_is_of_jobs(node));
     size_t second = strspn(p->at, counter ? of_counter : allowed);
     if (!counter && strcmp(node->group, "flows") == 0)
         second = flow_at(p->at, allowed);
@@ -253,7 +268,8 @@ static int parse_selector(struct parser *p, struct expr_node *node)
     if (!counter) {
         const char *value = expr_is_of_collectives(node)
                                 ? "a dot and a value of a collective, such as avg_busbw_GBps"
-                                : "a dot and a flow's value, such as goodput_bps";
+                            : expr_is_of_jobs(node) ? "a dot and a value of a job's ranks, such as end_ns"
+                                                    : "a dot and a flow's value, such as goodput_bps";
         node->flow = xstrndup(p->at, second);
         p->at += second;
         if (*p->at != '.')

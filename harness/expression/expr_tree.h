@@ -72,6 +72,10 @@ bool expr_unit_known(const char *unit, enum dimension *d);
 struct expr;
 /* Is it a statistic of collectives? */
 bool expr_is_of_collectives(const struct expr_node *node);
+bool expr_is_of_jobs(const struct expr_node *node);
+/* The i-th value that what a statistic is of may have - collectives, or ranks of jobs - with its unit and
+ * words; NULL after the last, and of others. */
+const char *expr_listed_value(const struct expr_node *node, size_t i, const char **unit, const char **words);
 
 /* Is it a statistic of what a gauge was at single moments: what lies between them is not in it? The largest
  * of a gauge that keeps its own largest value is none. */

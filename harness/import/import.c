@@ -15,6 +15,9 @@ int import_begin(struct import *import, const char *format, struct error *e)
 
 void import_free(struct import *import)
 {
+    if (import->schedule)
+        schedule_free(import->schedule);
+    free(import->schedule);
     free(import->is_switch);
     free(import->left_out);
     free(import->sampled);

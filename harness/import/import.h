@@ -6,6 +6,7 @@
 #define HARNESS_IMPORT_H
 
 #include "lib/document/reader.h"
+#include "lib/schedule/schedule.h"
 #include <jansson.h>
 
 /* The simulator addresses hosts and switches by 16 bits (sim/config.c). */
@@ -67,6 +68,7 @@ struct import {
     json_t *topology; /* without links */
     json_t *names;    /* of the hosts of a lab that exists, which is the network; NULL: h0, h1, ... */
     int64_t rate_bps, delay_ps; /* of a topology's links; of a lab's slowest and longest */
+    struct schedule *schedule;  /* which nodes, all hosts, play as a job; NULL: there are flows */
     struct import_flow *flows;
     size_t flow_count;
     struct import_wait *waits;
@@ -135,8 +137,8 @@ int import_hpcc_config(struct reader files[4], struct import *import, struct err
 /* htsim's connection matrix, FILE.cm; it has no network. */
 int import_htsim(struct reader *file, struct import *import, struct error *e);
 
-/* A schedule of GOAL; it has no network either. */
-int import_goal(struct reader *file, struct import *import, struct error *e);
+/* A schedule of GOAL; it has no network either. The path must last. */
+int import_goal(const char *path, struct import *import, struct error *e);
 
 /* ---- networks of cases that have none */
 
@@ -148,6 +150,9 @@ int import_star(struct import *import, struct error *e);
 int import_take_lab(struct import *import, const char *path, struct error *e);
 
 /* ---- writing */
+
+/* The name of a schedule's file, beside the scenario. */
+#define IMPORT_SCHEDULE "schedule.goal"
 
 /* What the command line says of the result. */
 struct import_request {

@@ -154,6 +154,8 @@ static bool *hosts_of_flows(const struct import *import)
     bool *takes_part = calloc(import->nodes + 1, sizeof *takes_part);
     for (size_t i = 0; takes_part && i < import->flow_count; i++)
         takes_part[import->flows[i].from] = takes_part[import->flows[i].to] = true;
+    for (size_t i = 0; takes_part && import->schedule && i < import->nodes; i++)
+        takes_part[i] = true;
     for (size_t i = 0; takes_part && import->sampled && i < import->nodes; i++)
         takes_part[i] = takes_part[i] || import->sampled[i];
     return takes_part;
@@ -183,6 +185,7 @@ static json_t *priorities_json(const struct import *import)
     json_t *list = json_array();
     for (size_t i = 0; i < import->flow_count; i++)
         used[import->flows[i].priority & 7] = true;
+    used[0] = used[0] || import->schedule;
     for (int p = 0; p < 8; p++)
         if (used[p])
             json_array_append_new(list, json_integer(p));
@@ -298,12 +301,15 @@ static int64_t round_up(int64_t ns)
  * an expectation checks. */
 static int duration(const struct import *import, int64_t *ns, double *end_ns, struct error *e)
 {
-    double chain_ns = 0, busiest_ns = 0;
-    if (import_times(import, &chain_ns, &busiest_ns, end_ns, e) != 0)
+    double chain_ns = 0, busiest_ns = 0, rate = (double)import->rate_bps;
+    if (import->schedule && schedule_least_ns(import->schedule, 8e9 / rate,
+                                              2 * HOPS * (double)import->delay_ps / 1e3, &chain_ns, e) != 0)
+        return -1;
+    if (!import->schedule && import_times(import, &chain_ns, &busiest_ns, end_ns, e) != 0)
         return -1;
     double all_ns = 2 * (chain_ns + busiest_ns) + (double)NS_PER_MS;
     if (all_ns > (double)LONGEST)
-        return error_set(e, "%s: its flows take about %.0f s: a run has at most %d", import->flow_path,
+        return error_set(e, "%s: it takes about %.0f s: a run has at most %d", import->flow_path,
                          all_ns / 1e9, 86400);
     *ns = ((int64_t)all_ns / NS_PER_MS + 1) * NS_PER_MS;
     if (import->stop_ns > *ns)
@@ -322,6 +328,9 @@ static int duration(const struct import *import, int64_t *ns, double *end_ns, st
 static json_t *expect_json(const struct import *import, const double *end_ns)
 {
     size_t ends = 0;
+    if (import->schedule)
+        return json_make("[{s:s,s:s}]", "name", "every operation ends", "check",
+                         "sum(jobs.job.unfinished) == 0");
     for (size_t i = 0; i < import->flow_count; i++) {
         const double start_ns = (double)import->flows[i].start_ns;
         ends += import->flows[i].bytes > 0 &&
@@ -363,7 +372,8 @@ json_t *import_scenario(const struct import *import, const struct import_request
     json_t *scenario =
         json_make("{s:i,s:s,s:o,s:s,s:o,s:{s:s,s:o,s:s},s:o,s:o,s:{s:o,s:[s,s,s,s,s]},s:o}", "schema", 1,
                   "name", request->name, "title",
-                  json_textf("Simulated: the flows of %s, a file of %s", import->flow_path, import->format),
+                  json_textf("Simulated: the %s of %s, a file of %s", import->schedule ? "schedule" : "flows",
+                             import->flow_path, import->format),
                   "lab", request->lab, "roles", roles_json(import), "phases", "warmup", "0", "measure",
                   time_json(measure_ns), "cooldown", "10us", "settings", settings_json(import), "flows",
                   flows, "sample", "every", every_json(measure_ns), "groups", "pfc", "ecn", "drops", "queue",
@@ -371,6 +381,11 @@ json_t *import_scenario(const struct import *import, const struct import_request
     free(end_ns);
     if (!scenario)
         error_set(e, "out of memory");
+    if (scenario && import->schedule) {
+        json_object_del(scenario, "flows");
+        json_object_set_new(scenario, "jobs",
+                            json_make("[{s:s,s:s}]", "name", "job", "schedule", IMPORT_SCHEDULE));
+    }
     json_merge_deep(scenario, import->scenario_values);
     if (import->fault_ns >= measure_ns) {
         json_object_del(scenario, "faults");

@@ -149,6 +149,21 @@ static int spreads_add_collectives(struct spreads *s, const json_t *collectives)
     return result;
 }
 
+/* The end of each job whose ranks have all ended. */
+static int spreads_add_jobs(struct spreads *s, const json_t *jobs)
+{
+    const char *name;
+    json_t *job;
+    int result = 0;
+    json_object_foreach((json_t *)(uintptr_t)jobs, name, job)
+    {
+        const json_t *end = json_object_get(job, "end_ns");
+        if (result == 0 && json_is_number(end))
+            result = spreads_add_named(s, "jobs", name, "end_ns", "ns", end);
+    }
+    return result;
+}
+
 /* Expectations and published figures, by their names. */
 static int spreads_add_entries(struct spreads *s, const json_t *result, const char *list, const char *value)
 {
@@ -198,11 +213,13 @@ int spreads_add_result(struct spreads *s, const json_t *result)
                  *collectives = json_object_get(result, "collectives");
     if (spreads_next_run(s) != 0)
         return -1;
-    if (json_object_size(flows) + json_object_size(collectives) ==
+    const json_t *jobs = json_object_get(result, "jobs");
+    if (json_object_size(flows) + json_object_size(collectives) + json_object_size(jobs) ==
         0) /* it did not run: there are no figures */
         return 0;
     return (json_object_size(flows) && spreads_add_totals(s, flows) != 0) ||
                    spreads_add_flows(s, flows, false) != 0 || spreads_add_collectives(s, collectives) != 0 ||
+                   spreads_add_jobs(s, jobs) != 0 ||
                    spreads_add_entries(s, result, "expectations", "left") != 0 ||
                    spreads_add_entries(s, result, "published", "value") != 0 ||
                    spreads_add_pauses(s, json_object_get(result, "hosts")) != 0 ||

@@ -186,7 +186,8 @@ static bool is_idle(const json_t *result)
 {
     const char *name;
     json_t *flow, *flows = json_object_get(result, "flows");
-    bool idle = json_object_size(flows) && !json_object_size(json_object_get(result, "collectives"));
+    bool idle = json_object_size(flows) && !json_object_size(json_object_get(result, "collectives")) &&
+                !json_object_size(json_object_get(result, "jobs"));
     json_object_foreach(flows, name, flow)
     {
         const json_t *bytes = json_object_get(flow, "bytes");
@@ -427,7 +428,8 @@ void over_close(struct over *over)
 static const char *reason_of_no_run(const json_t *result)
 {
     return json_object_size(json_object_get(result, "flows")) ||
-                   json_object_size(json_object_get(result, "collectives"))
+                   json_object_size(json_object_get(result, "collectives")) ||
+                   json_object_size(json_object_get(result, "jobs"))
                ? NULL
                : json_string_value(json_object_get(result, "reason"));
 }

@@ -11,7 +11,7 @@ static const struct {
     bool switches; /* those that are simulated, or guests, are meant, too */
 } lists[] = {
     {NULL, "roles", true},      {"sample", "roles", false},      {"traffic", "to", false},
-    {"traffic", "from", false}, {"collectives", "roles", false},
+    {"traffic", "from", false}, {"collectives", "roles", false}, {"jobs", "roles", false},
 };
 
 static bool is_all(const char *word)

@@ -500,16 +500,16 @@ static void bind_flow_names(const struct binding *b, json_t *document)
     bind_rules(b, document);
 }
 
-/* ---- collectives: a rank's host, whatever NICs it has, is its first one */
+/* ---- collectives and jobs: a rank's host, whatever NICs it has, is its first one */
 
-static int bind_collectives(struct binding *b, json_t *document)
+static int bind_ranks(struct binding *b, json_t *document, const char *list)
 {
     json_t *collective;
     size_t i;
-    json_array_foreach(json_object_get(document, "collectives"), i, collective)
+    json_array_foreach(json_object_get(document, list), i, collective)
     {
         char at[60];
-        snprintf(at, sizeof at, "collectives[%zu].", i);
+        snprintf(at, sizeof at, "%s[%zu].", list, i);
         if (!json_array_size(json_object_get(collective, "roles")) && json_object_size(b->lab->machine_index))
             json_object_set_new(collective, "roles", json_deep_copy(json_object_get(document, "roles")));
         if (bind_list(b, collective, "roles", at, true) != 0)
@@ -551,7 +551,7 @@ static bool has_dot_at(const json_t *object, const char *const keys[])
 static bool has_dot(const json_t *document)
 {
     static const char *const roles[] = {"roles", NULL}, *const ends[] = {"from", "to", "role", "roles", NULL},
-                             *const lists[] = {"flows", "traffic", "storms", "collectives"};
+                             *const lists[] = {"flows", "traffic", "storms", "collectives", "jobs"};
     const char *key;
     json_t *value;
     bool has = has_dot_at(document, roles) || has_dot_at(json_object_get(document, "sample"), roles);
@@ -576,8 +576,8 @@ int bind_scenario(json_t *document, const struct lab *lab, bool *changed, struct
 {
     struct binding b = {.lab = lab, .roles = json_object(), .parts = json_object(), .e = e};
     gather_roles(&b, document);
-    int result = bind_collectives(&b, document) != 0 || bind_settings(&b, document) != 0 ||
-                         bind_items(&b, document, "flows", false) != 0 ||
+    int result = bind_ranks(&b, document, "collectives") != 0 || bind_ranks(&b, document, "jobs") != 0 ||
+                         bind_settings(&b, document) != 0 || bind_items(&b, document, "flows", false) != 0 ||
                          bind_items(&b, document, "traffic", false) != 0 ||
                          bind_items(&b, document, "storms", true) != 0 ||
                          bind_list(&b, json_object_get(document, "sample"), "roles", "sample.", false) != 0 ||

@@ -14,8 +14,9 @@ struct cell {
     json_t *lab_json;         /* as the lab's file is, defaults written out; NULL: there is no lab */
     struct scenario scenario; /* in a lab of real hosts with the flows of its patterns */
     struct lab lab;
-    struct expr **checks;                  /* of scenario.expect, in order */
-    struct expr **published;               /* of scenario.published */
+    struct expr **checks;    /* of scenario.expect, in order */
+    struct expr **published; /* of scenario.published */
+    const char *folder_of; /* the scenario's file, as it is opened from here: its paths begin at its folder */
     bool borrows_lab, borrows_expressions; /* they are the plan's first cell's */
     bool kept;                             /* by the plan */
     json_t

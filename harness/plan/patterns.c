@@ -1,5 +1,6 @@
 #include "harness/plan/patterns.h"
 
+#include "lib/schedule/job.h"
 #include "lib/roce/traffic_pattern.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,6 +45,14 @@ static int check_faults(const struct scenario *scenario, const struct lab *lab, 
                      "faults: the link between \"%s\" and \"%s\" would fail at a given time, which only "
                      "simulated links do: lab %s has real hosts",
                      ends[0], ends[1], lab->name);
+}
+
+static int check_jobs(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    if (scenario->jobs.count == 0)
+        return 0;
+    return error_set(e, "jobs: job %s runs on simulated labs: lab %s has real hosts",
+                     ((const struct scenario_job *)scenario->jobs.items)->name, lab->name);
 }
 
 static int check_waits(const struct scenario *scenario, const struct lab *lab, struct error *e)
@@ -158,7 +167,8 @@ static int expand_traffic(struct scenario *scenario, const struct lab *lab, cons
 int plan_expand_patterns(struct scenario *scenario, const struct lab *lab, uint64_t seed, struct error *e)
 {
     const struct scenario_traffic *traffic = scenario->traffic.items;
-    if (check_faults(scenario, lab, e) != 0 || check_waits(scenario, lab, e) != 0)
+    if (check_faults(scenario, lab, e) != 0 || check_jobs(scenario, lab, e) != 0 ||
+        check_waits(scenario, lab, e) != 0)
         return -1;
     for (size_t i = 0; i < scenario->traffic.count; i++)
         if (check_traffic(&traffic[i], lab, e) != 0 ||

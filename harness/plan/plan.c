@@ -13,6 +13,7 @@
 #include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
+#include "lib/schedule/job.h"
 #include "lib/text.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
@@ -162,6 +163,10 @@ static bool same_flows(const struct scenario *a, const struct scenario *b)
         equal = same_text(flows[i].name, others[i].name);
     for (size_t i = 0; equal && i < a->traffic.count; i++)
         equal = same_text(traffic[i].name, other_traffic[i].name);
+    const struct scenario_job *jobs = a->jobs.items, *other_jobs = b->jobs.items;
+    equal = equal && a->jobs.count == b->jobs.count;
+    for (size_t i = 0; equal && i < a->jobs.count; i++)
+        equal = same_text(jobs[i].name, other_jobs[i].name);
     return equal;
 }
 
@@ -593,6 +598,7 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
                      struct cell *cell, struct error *e)
 {
     cell->choice = choice;
+    cell->folder_of = d->scenario_opened;
     bool has_lab = d->lab && first && cell_borrow_lab(cell, first);
     json_t *scenario = copy_scenario(d->scenario),
            *lab = has_lab ? json_incref(d->lab) : json_deep_copy(d->lab);
@@ -993,6 +999,8 @@ int plan_load(const struct plan_request *request, struct plan *plan, struct erro
     struct cell_sources *d = &plan->from;
     int result = load_documents(request, plan, d, e);
     d->scenario_path = plan->scenario_path;
+    if (result == 0 && !(d->scenario_opened = find_path_from(plan->folder, plan->scenario_path)))
+        result = error_set(e, "out of memory");
     plan->read.scenario = json_incref(d->scenario);
     plan->read.lab = json_incref(d->lab);
     if (result == 0)
@@ -1024,6 +1032,7 @@ void plan_free(struct plan *plan)
     json_decref(plan->from.lab);
     json_decref(plan->from.requested);
     free(plan->from.lab_opened);
+    free(plan->from.scenario_opened);
     json_decref(plan->from.written.scenario);
     json_decref(plan->from.written.lab);
     free(plan->scenario_path);

@@ -16,6 +16,7 @@ struct cell_sources {
         json_t *scenario, *lab;
     } written; /* before that, defaults written out; NULL: nothing is set, or no figure is compared */
     const char *scenario_path, *lab_path; /* the plan's */
+    char *scenario_opened;                /* scenario_path, as it is opened from the current folder */
     char *lab_opened;                     /* lab_path, as it is opened from the current folder */
     uint64_t seed;                        /* draws random permutations between real hosts */
 };

@@ -628,6 +628,7 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
             json_object_set_new(result, "reason", json_text(why_not));
             json_object_set_new(result, "flows", json_object());
             json_object_del(result, "collectives");
+            json_object_del(result, "jobs");
         }
     }
     run_log(run, "%s", verdict_names[verdict]);

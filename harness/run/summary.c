@@ -2,6 +2,7 @@
 #include "harness/run/summary.h"
 
 #include "lib/collective/result_collectives.h"
+#include "lib/schedule/job.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/formats/verdicts.h"
@@ -162,6 +163,33 @@ static void figures_print_collectives(const json_t *result)
                   name, json_string_value(json_object_get(collective, "op")),
                   json_integer_value(json_object_get(collective, "ranks")), average, largest,
                   path ? path : "unknown");
+    }
+}
+
+/* A line for each job: its end, and what its ranks did until then. */
+static void figures_print_jobs(const json_t *result)
+{
+    const char *name;
+    json_t *job, *rank;
+    json_object_foreach(json_object_get(result, "jobs"), name, job)
+    {
+        double end_ns = result_job_end_ns(job), calc = 0, exposed = 0, all;
+        size_t i, ranks = json_array_size(json_object_get(job, "ranks"));
+        json_array_foreach(json_object_get(job, "ranks"), i, rank)
+        {
+            calc += json_number_value(json_object_get(rank, "calc_ns"));
+            exposed += json_number_value(json_object_get(rank, "exposed_ns"));
+        }
+        all = calc + exposed > 0 ? calc + exposed : 1;
+        print_out("  %-16s %zu ranks, %" JSON_INTEGER_FORMAT " operations: ", name, ranks,
+                  json_integer_value(json_object_get(job, "operations")));
+        if (end_ns >= 0)
+            print_out("ended at %.6g ms", end_ns / 1e6);
+        else
+            print_out("%" JSON_INTEGER_FORMAT " of them did not end",
+                      json_integer_value(json_object_get(job, "unfinished")));
+        print_out("; computing %.1f %%, waiting for messages %.1f %%\n", 100 * calc / all,
+                  100 * exposed / all);
     }
 }
 
@@ -432,6 +460,8 @@ json_t *summary_json(const json_t *result)
     json_object_set_new(out, "flows", flows_json(flows));
     if (json_object_get(result, "collectives"))
         json_object_set(out, "collectives", json_object_get(result, "collectives"));
+    if (json_object_get(result, "jobs"))
+        json_object_set(out, "jobs", json_object_get(result, "jobs"));
     json_object_set_new(out, "pauses", pauses_json(json_object_get(result, "hosts")));
     return out;
 }
@@ -564,6 +594,7 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
     if (!brief) {
         figures_print_flows(result);
         figures_print_collectives(result);
+        figures_print_jobs(result);
     }
     if (!brief)
         print_machines(result);

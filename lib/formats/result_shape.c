@@ -192,6 +192,19 @@ static const struct shape collective[] = {{"tool", TEXT, NULL},
                                           {"tool_used", OBJECT, NULL},
                                           {0}};
 ITEMS(collectives, OBJECT, collective);
+static const struct shape rank[] = {{"role", TEXT, NULL},        {"end_ns", AMOUNT, NULL},
+                                    {"calc_ns", AMOUNT, NULL},   {"exposed_ns", AMOUNT, NULL},
+                                    {"sent_bytes", COUNT, NULL}, {"received_bytes", COUNT, NULL},
+                                    {"unfinished", COUNT, NULL}, {0}};
+ITEMS(ranks, OBJECT, rank);
+static const struct shape job[] = {{"schedule", TEXT, NULL},
+                                   {"operations", COUNT, NULL},
+                                   {"unfinished", COUNT, NULL},
+                                   {"end_ns", AMOUNT, NULL},
+                                   {"not_ended", LIST, texts},
+                                   {"ranks", LIST, ranks},
+                                   {0}};
+ITEMS(jobs, OBJECT, job);
 /* An expectation, a published figure, or what a checker says; also over repetitions. */
 static const struct shape judged[] = {{"name", TEXT, NULL},
                                       {"check", TEXT, NULL},
@@ -252,6 +265,7 @@ static const struct shape scenario[] = {{"name", TEXT, NULL},
                                         {"settings_of", OBJECT, objects},
                                         {"flows", LIST, objects},
                                         {"traffic", LIST, objects},
+                                        {"jobs", LIST, objects},
                                         {"storms", LIST, objects},
                                         {"faults", LIST, objects},
                                         {0}};
@@ -281,6 +295,7 @@ static const struct shape result[] = {{"version", TEXT, NULL},
                                       {"totals", OBJECT, totals},
                                       {"flows", OBJECT, flows},
                                       {"collectives", OBJECT, collectives},
+                                      {"jobs", OBJECT, jobs},
                                       {"expectations", LIST, all_judged},
                                       {"published", LIST, all_judged},
                                       {"verify", LIST, all_judged},

@@ -5,6 +5,7 @@
 #include "lib/document/nearest.h"
 #include "lib/names/range.h"
 #include "lib/roce/counters.h"
+#include "lib/schedule/job.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,6 +297,8 @@ static const struct field scenario_fields[] = {
     {"collectives", FIELD_LIST, AT(collectives), .item = FIELD_OBJECT, .sub = &collective_table, .min = 0,
      .max = 64,
      .help = "Collective operations between GPUs of real hosts, which begin with the measurement."},
+    {"jobs", FIELD_LIST, AT(jobs), .item = FIELD_OBJECT, .sub = &scenario_job_table, .min = 0, .max = 64,
+     .help = "Schedules of sends, recvs and computations, such as training jobs, that simulated hosts play."},
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
      .help = "Faults of simulated labs and virtual ConnectX: hosts that pause their peers without a reason."},
     {"faults", FIELD_LIST, AT(faults), .item = FIELD_OBJECT, .sub = &link_fault_table, .min = 0, .max = 1000,
@@ -432,6 +435,22 @@ static int check_traffic_names(const struct scenario *scenario, json_t *flows, s
     return 0;
 }
 
+/* A role is one rank. */
+static int check_roles_once(const struct list_of *roles, const char *at, struct error *e)
+{
+    char *const *role = roles->items;
+    json_t *seen = json_object();
+    int result = seen ? 0 : error_set(e, "out of memory");
+    for (size_t k = 0; result == 0 && k < roles->count; k++) {
+        if (json_object_get(seen, role[k]))
+            result = error_set(e, "%s[%zu]: \"%s\" occurs twice", at, k, role[k]);
+        else if (json_object_set_new(seen, role[k], json_true()) != 0)
+            result = error_set(e, "out of memory");
+    }
+    json_decref(seen);
+    return result;
+}
+
 /* They have names of their own: expressions read them apart from flows. */
 static int check_collectives(const struct scenario *scenario, struct error *e)
 {
@@ -451,11 +470,24 @@ static int check_collectives(const struct scenario *scenario, struct error *e)
         for (size_t k = 0; k < i; k++)
             if (strcmp(items[i].name, items[k].name) == 0)
                 return error_set(e, "collectives[%zu].name: \"%s\" occurs twice", i, items[i].name);
-        char *const *role = items[i].roles.items;
-        for (size_t k = 0; k < items[i].roles.count; k++)
-            for (size_t j = 0; j < k; j++)
-                if (strcmp(role[k], role[j]) == 0)
-                    return error_set(e, "%s[%zu]: \"%s\" occurs twice", at, k, role[k]);
+        if (check_roles_once(&items[i].roles, at, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_jobs(const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_job *items = scenario->jobs.items;
+    for (size_t i = 0; i < scenario->jobs.count; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "jobs[%zu].roles", i);
+        if (check_roles(&items[i].roles, scenario, at, e) != 0 ||
+            check_roles_once(&items[i].roles, at, e) != 0)
+            return -1;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(items[i].name, items[k].name) == 0)
+                return error_set(e, "jobs[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
     return 0;
 }
@@ -491,7 +523,7 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
 {
     if (collect_roles(scenario, e) != 0 || check_flow_names(scenario, flows, e) != 0 ||
         check_traffic_names(scenario, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0 ||
-        check_collectives(scenario, e) != 0)
+        check_collectives(scenario, e) != 0 || check_jobs(scenario, e) != 0)
         return -1;
     const struct scenario_storm *storms = scenario->storms.items;
     for (size_t i = 0; i < scenario->storms.count; i++)
@@ -500,8 +532,10 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
     if (check_settings_of(scenario, e) != 0 ||
         check_roles(&scenario->sample.roles, scenario, "sample.roles", e) != 0)
         return -1;
-    if (scenario->flows.count + scenario->traffic.count + scenario->collectives.count == 0)
-        return error_set(e, "flows: expected at least one flow, or traffic, or collectives");
+    if (scenario->flows.count + scenario->traffic.count + scenario->collectives.count +
+            scenario->jobs.count ==
+        0)
+        return error_set(e, "flows: expected at least one flow, or traffic, collectives or jobs");
     return 0;
 }
 
@@ -755,14 +789,15 @@ static int expand_traffic(json_t *document, struct error *e)
     return 0;
 }
 
-static int expand_collectives(json_t *document, struct error *e)
+/* Roles of collectives, or of jobs. */
+static int expand_roles(json_t *document, const char *list, struct error *e)
 {
-    json_t *collective;
+    json_t *item;
     size_t i;
-    json_array_foreach(json_object_get(document, "collectives"), i, collective)
+    json_array_foreach(json_object_get(document, list), i, item)
     {
-        if (expand_list(collective, "roles", e) != 0)
-            return error_prefix(e, "collectives[%zu]", i);
+        if (expand_list(item, "roles", e) != 0)
+            return error_prefix(e, "%s[%zu]", list, i);
     }
     return 0;
 }
@@ -801,9 +836,10 @@ json_t *scenario_expand(const json_t *json, struct error *e)
     }
     if (copy && expand_list(copy, "roles", e) == 0 && expand_settings(copy, e) == 0 &&
         expand_items(copy, "flows", &of_flow, e) == 0 && expand_traffic(copy, e) == 0 &&
-        expand_collectives(copy, e) == 0 && expand_items(copy, "storms", &of_storm, e) == 0 &&
-        expand_items(copy, "inject", &of_link, e) == 0 && expand_items(copy, "inject", &of_rule, e) == 0 &&
-        expand_names(copy, "sample", "roles", e) == 0 && expand_names(copy, "capture", "ports", e) == 0)
+        expand_roles(copy, "collectives", e) == 0 && expand_roles(copy, "jobs", e) == 0 &&
+        expand_items(copy, "storms", &of_storm, e) == 0 && expand_items(copy, "inject", &of_link, e) == 0 &&
+        expand_items(copy, "inject", &of_rule, e) == 0 && expand_names(copy, "sample", "roles", e) == 0 &&
+        expand_names(copy, "capture", "ports", e) == 0)
         return copy;
     json_decref(copy);
     return NULL;

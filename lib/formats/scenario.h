@@ -98,6 +98,7 @@ struct scenario {
     struct list_of flows;       /* struct scenario_flow */
     struct list_of traffic;     /* struct scenario_traffic */
     struct list_of collectives; /* struct scenario_collective */
+    struct list_of jobs;        /* struct scenario_job */
     struct list_of storms;      /* struct scenario_storm */
     struct list_of faults;      /* struct link_fault */
     struct list_of injections;  /* struct injection_rule */

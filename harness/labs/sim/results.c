@@ -1,5 +1,6 @@
 /* What only the simulator knows of a run, as parts of result.json (docs/result.md). */
 #include "harness/labs/sim/results.h"
+#include "harness/labs/sim/jobs.h"
 #include "harness/labs/sim/capture.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
@@ -315,6 +316,7 @@ void results_add(const struct sim_lab *lab, json_t *result)
     add_deadlocks(lab, result);
     sim_capture_add_to_result(lab, result);
     add_injected(lab, result);
+    sim_jobs_add_to_result(lab, result);
     add_met_nothing(lab, json_object_get(result, "warnings"));
     sim_work(lab->sim, &work);
     json_object_set_new(result, "simulator",

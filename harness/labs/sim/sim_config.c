@@ -4,6 +4,7 @@
  */
 #include "harness/labs/sim/sim_config.h"
 #include "harness/labs/sim/faults.h"
+#include "harness/labs/sim/jobs.h"
 #include "harness/plan/traffic_class.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
@@ -732,7 +733,7 @@ static int configure(const struct cell *cell, struct sim_setup *setup, struct er
         configure_roles(cell, setup, e) != 0 || configure_flows(cell, roles, setup, e) != 0 ||
                 configure_storms(cell, roles, setup, e) != 0 ||
                 sim_link_states_make(cell, &setup->link_states, &setup->config.link_state_count, e) != 0 ||
-                configure_traffic(cell, roles, setup, e) != 0 ||
+                configure_traffic(cell, roles, setup, e) != 0 || sim_jobs_make(cell, setup, e) != 0 ||
                 sim_setup_check_reached(&cell->lab, setup, e) != 0
             ? -1
             : 0;
@@ -779,6 +780,7 @@ void sim_setup_free(struct sim_setup *setup)
     free(setup->node_of_role);
     free(setup->first_of_traffic);
     json_decref(setup->names);
+    sim_jobs_free(setup);
     if (setup->streamed)
         streamed_free(setup->streamed);
     free(setup->streamed);

@@ -24,9 +24,11 @@ struct sim_setup {
     struct sim_wait *waits;        /* of the scenario's flows */
     struct sim_flow_config *flows; /* the scenario's in order, then those of its traffic */
     struct sim_node *node_of_role;
-    struct sim_node *node_of_switch;   /* of the lab's switches: one that forwards in software is a bridge */
-    size_t *first_of_traffic;          /* index of the first flow of each traffic; one more at the end */
-    json_t *names;                     /* of the flows of traffic */
+    struct sim_node *node_of_switch; /* of the lab's switches: one that forwards in software is a bridge */
+    size_t *first_of_traffic;        /* index of the first flow of each traffic; one more at the end */
+    json_t *names;                   /* of the flows of traffic */
+    struct sim_job *jobs;            /* jobs.c: what the next ones point at */
+    struct sim_job_config *job_configs;
     struct streamed_traffic *streamed; /* traffic whose flows are not among these: they come and go */
 };
 

@@ -97,6 +97,7 @@ on_hosts "Poisson arrivals" 2 'traffic web: Poisson arrivals are simulated only:
 on_hosts "sizes by a distribution" 2 'traffic incast: distributions of flow sizes are simulated only' incast-pfc --set 'traffic.*.sizes=web-search'
 on_hosts "a permutation to itself" 2 'traffic permutation: the permutation would send host 0 of "from" to itself' hpcc-leaf-spine --set 'traffic.*.shift=32'
 on_hosts "more flows to a host than it takes" 2 'more than 64 flows to role h16' incast-pfc --set "traffic=[$(for i in {0..4}; do echo "{\"name\":\"t$i\",\"pattern\":\"incast\",\"from\":[\"h[0-15]\"],\"to\":[\"h16\"]},"; done | xargs -0 | sed '$ s/,$//' | tr -d '\n' | sed 's/,$//')]" --set 'expect=[]' --set 'published=[]'
+on_hosts "jobs" 2 'jobs: job j runs on simulated labs: lab real has real hosts' write-sweep --set 'jobs=[{"name":"j","schedule":"j.goal"}]'
 on_hosts "storms" 2 'storms: role "h31" pauses its peer without a reason, which only simulated hosts and virtual ConnectX do' pfc-storm-watchdog --set 'sweep={}' --set 'storms.*.start=0s' \
     --set 'traffic=[{"name":"permutation","pattern":"permutation","shift":8,"from":["h[0-31]"],"message":"64KiB","priority":3}]'
 on_hosts "another congestion control than the NIC's" 2 'host a: settings.congestion_control: "none" is simulated only' pfc-bidir --set settings.congestion_control=none

@@ -241,14 +241,13 @@ check_exit 0 "... and is run from anywhere" env -C / "$H" check "$SCRATCH/htsim/
     done
 } >ring.goal
 check_exit 0 "a schedule of GOAL" "$H" import goal ring.goal -o goal --physics sim-hpcc-star --name ring
-is "sends are flows that wait" '.flows[1].after == [{"flows": ["f0"]}, {"flows": ["f6"], "delay": "5us"}] and .name == "ring"' goal/scenario.json
+is "a job plays it" '.jobs == [{"name": "job", "schedule": "schedule.goal"}] and .name == "ring" and (has("flows") | not)' goal/scenario.json
 run_of goal >result.json
-# the data has arrived two links and two ACKs of 4 ns before the flow is complete
-is "the second step begins 5 us after the data has arrived" '.flows | .f6.completion_ns.end - 2008 + 5000 == .f1.completion_ns.begin' result.json
-is "the whole takes two steps" '[.flows[].completion_ns.end] | max == 184974' result.json
+is "the whole takes two steps, with the computation between them" '.jobs.job | .end_ns == 184974 and .operations == 20 and .unfinished == 0' result.json
+is "each rank computed, and waited otherwise" '.jobs.job.ranks | length == 4 and all(.calc_ns == 5000 and .exposed_ns == 179974 and .sent_bytes == 2000000 and .received_bytes == 2000000)' result.json
 
-# ---- an expectation reads the end of the last flow
-jq '.expect += [{"name": "makespan", "check": "max(flows.*.completion_end_ns) < 185us"}, {"name": "begins", "check": "min(flows.*.completion_begin_ns) == 0us"}]' goal/scenario.json >goal/makespan.json
+# ---- an expectation reads the end of the last operation
+jq '.expect += [{"name": "makespan", "check": "max(jobs.job.end_ns) < 185us"}]' goal/scenario.json >goal/makespan.json
 check "the makespan can be expected" "$H" run goal/makespan.json --out makespan --no-report -q
 
 # ---- real hosts do not wait
@@ -256,7 +255,7 @@ cat >ssh.json <<'E1'
 { "schema": 1, "name": "real", "driver": "ssh", "hosts": { "h0": { "ssh": "root@192.0.2.1" }, "h1": { "ssh": "root@192.0.2.2" }, "h2": { "ssh": "root@192.0.2.3" }, "h3": { "ssh": "root@192.0.2.4" } } }
 E1
 check_exit 2 "a lab of real hosts refuses it" "$H" check goal/scenario.json --lab ssh.json
-check_says "and says why" 'flows\[1\].after: flow f1 waits for other flows, which only simulated flows do' "$SCRATCH/err"
+check_says "and says why" 'jobs: job job runs on simulated labs: lab real has real hosts' "$SCRATCH/err"
 
 # ---- what is refused: with line and value, and nothing is written
 # refuse WHAT PATTERN FORMAT FILE...
@@ -359,8 +358,8 @@ refuse "a rate for a lab that has its own" '--rate: the lab' htsim bad --lab sim
 refuse "physics of real hosts" 'expected a simulated lab' hpcc t f --physics geforce-pair
 
 schedule "a send without a recv" ':3: no recv of rank 1 from rank 0' 'num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\n}\n'
-schedule "computations of one CPU that may come in any order" ':4: this calc and the one on line 3 of rank 0 share CPU 0' 'num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n'
-schedule "ranks that wait for each other" ':5: this flow never begins' 'num_ranks 2\nrank 0 {\na: recv 1b from 1\n\nb: send 1b to 1\nb requires a\n}\nrank 1 {\na: recv 1b from 0\nb: send 1b to 0\nb requires a\n}\n'
+schedule "a NIC that no rank has" ': .* schedule.goal, line 4, is of nic 1: role h0, rank 0, has 1 in lab' 'num_ranks 2\nrank 0 {\nsend 1b to 1 nic 1\n}\nrank 1 {\nrecv 1b from 0\n}\n'
+schedule "ranks that wait for each other" ':[0-9]+: this operation requires itself, by way of the one on line' 'num_ranks 2\nrank 0 {\na: recv 1b from 1\n\nb: send 1b to 1\nb requires a\n}\nrank 1 {\na: recv 1b from 0\nb: send 1b to 0\nb requires a\n}\n'
 schedule "a recv from anybody" ':3: -1: a recv from any rank' 'num_ranks 2\nrank 0 {\nrecv 1b from -1\n}\n'
 
 refuse "a format that is not known" '"omnet" is unknown: expected hpcc, htsim or goal' omnet t

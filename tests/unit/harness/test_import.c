@@ -1,6 +1,5 @@
-/* Imported cases: numbers and units of others' files, and the order of a schedule's operations. Whole files:
- * tests/e2e/harness/import.sh. */
-#include "harness/import/goal.h"
+/* Imported cases: numbers and units of others' files. Whole files: tests/e2e/import/import.sh. */
+#include "harness/import/import.h"
 #include "tests/unit/unit.h"
 #include <string.h>
 
@@ -81,110 +80,11 @@ static void units_are_those_of_ns3(void **state)
     assert_int_equal(value_of(word_time, "-1us"), -1);
 }
 
-static int read_goal(const char *text, struct import *import, struct error *e)
-{
-    struct reader file;
-    assert_int_equal(reader_open_text(&file, "s.goal", text, strlen(text), e), 0);
-    int result = import_goal(&file, import, e);
-    reader_close(&file);
-    return result;
-}
-
-static void refused(const char *text, const char *words)
-{
-    struct import import;
-    struct error e;
-    assert_int_equal(read_goal(text, &import, &e), -1);
-    if (!strstr(e.text, words))
-        fail_msg("no \"%s\" in: %s", words, e.text);
-}
-
-#define TWO(zero, one) "num_ranks 2\nrank 0 {\n" zero "}\nrank 1 {\n" one "}\n"
-
-/* A send waits for what it requires, by way of computations: for the longest way to each flow. */
-static void waits_are_the_longest_ways(void **state)
-{
-    (void)state;
-    struct import import;
-    struct error e;
-    assert_int_equal(
-        read_goal(TWO("a: send 10b to 1\nb: recv 20b from 1\nc: calc 100\nc requires a\nd: calc 30\n"
-                      "d requires c\nd requires b\ne: send 5b to 1 tag 1\ne requires b\ne requires d\n",
-                      "recv 10b from 0\nsend 20b to 0\nrecv 5b from 0 tag 1\n"),
-                  &import, &e),
-        0);
-    assert_int_equal(import.flow_count, 3);
-    const struct import_flow *last = &import.flows[1];
-    assert_int_equal(last->bytes, 5);
-    assert_int_equal(last->waits, 2);
-    assert_int_equal(last->start_ns, 0); /* the delays are longer */
-    const struct import_wait *waits = &import.waits[last->first_wait];
-    assert_int_equal(waits[0].flow, 0);
-    assert_int_equal(waits[0].delay_ns, 130);
-    assert_int_equal(waits[1].flow, 2);
-    assert_int_equal(waits[1].delay_ns, 30);
-    import_free(&import);
-}
-
-/* irequires: after the beginning of the other, which is when that is ready. A recv ends when it is ready and
- * the data is there. */
-static void starts_and_receives(void **state)
-{
-    (void)state;
-    struct import import;
-    struct error e;
-    assert_int_equal(
-        read_goal(TWO("c: calc 50\na: send 1b to 1\na requires c\nb: send 2b to 1\nb irequires a\n"
-                      "r: recv 4b from 1\nr requires a\ns: send 3b to 1\ns requires r\n",
-                      "recv 1b from 0\nrecv 2b from 0\nrecv 3b from 0\nsend 4b to 0\n"),
-                  &import, &e),
-        0);
-    assert_int_equal(import.flows[1].start_ns, 50);
-    assert_int_equal(import.flows[1].waits, 0);
-    assert_int_equal(import.flows[2].waits, 2);
-    assert_int_equal(import.waits[import.flows[2].first_wait].flow, 0);
-    assert_int_equal(import.waits[import.flows[2].first_wait + 1].flow, 3);
-    import_free(&import);
-}
-
-static void schedules_are_checked(void **state)
-{
-    (void)state;
-    refused(TWO("a: send 1b to 1\n", ""),
-            "s.goal:3: no recv of rank 1 from rank 0 with tag 0 matches this send");
-    refused(TWO("", "recv 1b from 0 tag 7\n"),
-            "s.goal:5: no send of rank 0 to rank 1 with tag 7 matches this recv");
-    refused(TWO("send 1b to 1\n", "recv 2b from 0\n"), "the recv has 2 bytes");
-    refused(TWO("send 1b to 2\n", ""), "the other rank is \"2\"");
-    refused(TWO("send 1b to 0\n", ""), "sends to itself");
-    refused(TWO("send 0b to 1\n", ""), "the size in bytes is \"0\"");
-    refused(TWO("send 1b to 1 nic 1\n", ""), "nic 1: a simulated host has one NIC");
-    refused(TWO("recv 1b from -1\n", ""), "recv from any rank");
-    refused(TWO("recv 1b from 1 tag -1\n", ""), "recv from any tag");
-    refused(TWO("a: calc 1\na requires b\n", ""), "no operation \"b\" above");
-    refused(TWO("a: calc 1\na: calc 2\n", ""), "a second operation \"a\"");
-    refused(TWO("a: calc 1\nb: calc 1\na requires b\nb requires a\nsend 1b to 1\n", "recv 1b from 0\n"),
-            "requires itself");
-    refused(TWO("a: calc 1\nb: calc 1\nsend 1b to 1\n", "recv 1b from 0\n"), "share CPU 0");
-    refused(TWO("a: calc 1\nb: calc 1\nb irequires a\nsend 1b to 1\n", "recv 1b from 0\n"), "share CPU 0");
-    refused(TWO("calc 1 tag 3\n", ""), "found \"tag\"");
-    refused("num_ranks 2\nrank 0 {\n}\n", "without rank 1");
-    refused("num_ranks 2\nrank 0 {\n}\nrank 0 {\n}\n", "a second rank 0");
-    refused("num_ranks 2\nrank 0 {\n", "the file ends here");
-    refused("rank 0 {\n}\n", "expected \"num_ranks\"");
-    refused("num_ranks 4294967296\n", "the number of ranks is");
-    refused(TWO("", ""), "the number of sends is 0");
-    refused(TWO("a: calc 86400000000000\nb: calc 1\nb requires a\nsend 1b to 1\n", "recv 1b from 0\n"),
-            "more than a day");
-    refused("", "the file ends here");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decimals_are_exact),         cmocka_unit_test(units_are_those_of_ns3),
-        cmocka_unit_test(waits_are_the_longest_ways), cmocka_unit_test(starts_and_receives),
-        cmocka_unit_test(schedules_are_checked),
+        cmocka_unit_test(decimals_are_exact),
+        cmocka_unit_test(units_are_those_of_ns3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
