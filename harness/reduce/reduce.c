@@ -563,8 +563,11 @@ static int reduce_anew(const struct reduce_request *request)
     if (source_find(request->result, request->expect, &source, &e) != 0 ||
         check_keep(request, &source, &e) != 0 || !(folder = make_folder(request, &source, &e)))
         log_error("%s", e.text);
-    else
+    else {
+        if (source.note && !request->quiet)
+            log_info("%s", source.note);
         status = reduce_locked(folder, &source, request);
+    }
     free(folder);
     source_free(&source);
     return status;

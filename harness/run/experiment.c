@@ -541,6 +541,16 @@ static void add_totals(const struct run *run, json_t *result)
         json_object_set_new(result, "totals", recorder_totals(run->context.recorder));
 }
 
+/* Where relative paths begin: the lab of real hosts has some. */
+static void add_working_folder(const struct run *run, json_t *result)
+{
+    const char *of = run->x->plan->folder;
+    char *folder = of ? xstrdup(of) : get_current_dir_name();
+    if (!run->driver->simulated && folder)
+        json_object_set_new(result, "working_folder", json_text(folder));
+    free(folder);
+}
+
 static json_t *result_json(const struct run *run)
 {
     const struct experiment *x = run->x;
@@ -557,6 +567,7 @@ static json_t *result_json(const struct run *run)
         x->cell->lab_json, "sources", sources ? json_deep_copy(sources) : json_object(), "phases",
         phases_json(run), "hosts", hosts, "flows", flows_json(run), "warnings", warnings);
     free(finished);
+    add_working_folder(run, result);
     add_machines(run, result);
     add_totals(run, result);
     if (result && run->ending != ENDING_WHOLE)

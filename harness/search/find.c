@@ -222,7 +222,7 @@ static int take_source(const struct finder *f, const struct candidate *c, const 
          *check = negation(f->study->search->find), *name = xasprintf("not: %s", f->study->search->find);
     json_t *result = json_file_load(file, DOCUMENT_RESULT, e), *value;
     *source = (struct reduce_source){0};
-    int status = result ? source_of(result, folder, f->study->plan.folder, name, check, source, e) : -1;
+    int status = result ? source_of(result, folder, name, check, source, e) : -1;
     if (status == 0) {
         source->seed = f->seed;
         json_object_set_new(source->scenario, "name", json_text(f->study->plan.first.scenario.name));

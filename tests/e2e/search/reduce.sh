@@ -108,6 +108,26 @@ check "and it is as it was" [ "$before" = "$(ls -R sweep)" ]
 check_exit 0 "is reduced by its first run that fails" harness reduce sweep/pauses/latest --seeds 1 --out sweep --quiet
 check "which is named" [ "$(basename "$(found sweep/pauses-reduced/latest .from)")" = 02 ]
 
+jq '.expect = [{name: "nobody is paused", check: "total(h*.rx_prio3_pause) == 0", when: {"settings.mtu": 4200}}, {name: "nobody is paused", check: "total(h7.tx_prio3_pause) + total(s0.port7_tx_prio3_pause) + total(h*.rx_prio3_pause) == 0", when: {"settings.mtu": 1500}}] |
+    .sweep = {"settings.mtu": [4200, 1500]}' pauses.json >cells.json
+check_exit 1 "a sweep whose cells give one name to different expectations" harness run cells.json --no-report --quiet --out cells
+check_exit 2 "is not reduced by the first of them" harness reduce cells/pauses/latest --expect "nobody is paused" --out cells
+check_says "but asks for one of the cells, by name" 'not the same in all of them: expected the folder of one of the cells, such as 01, mtu 4200; 02, mtu 1500$' err
+check_exit 0 "which is reduced by its own" harness reduce cells/pauses/latest/02 --expect "nobody is paused" --seeds 1 --out cells --quiet
+check "and not by the first of its name" [ "$(jq -r '.expect[0].check' cells/pauses-reduced/latest/scenario.json | grep -c port7)" = 1 ]
+jq '.expect |= [.[0] | del(.when)]' cells.json >same.json
+check_exit 1 "one expectation that several cells fail" harness run same.json --no-report --quiet --out same
+check_exit 0 "is reduced by the first" harness reduce same/pauses/latest --seeds 1 --out same
+check_says "which is said, with the others" '2 cells fail it, of which the first, same/pauses/latest/01, is reduced: .*: 01, mtu 4200; 02, mtu 1500$' err
+
+# ---- paths of the lab begin where the run was made, wherever the reduction is
+cp -rL "$run" from-hosts
+jq --arg made "$SCRATCH" '.working_folder = $made | .lab = {schema: 1, name: "star", driver: "ssh", hosts: ([range(8) | {key: "h\(.)", value: {ssh: "127.0.0.\(. + 1)", port: 1, identity: "key", nic: {address: "10.0.0.\(. + 1)/24"}}}] | from_entries)} | .lab_file = "labs/star.json" |
+    .scenario.roles |= map(select(startswith("h")))' "$run/result.json" >from-hosts/result.json
+mkdir -p elsewhere
+check_exit 3 "a run on hosts, of which none answers, is not reduced" env -C elsewhere harness reduce ../from-hosts --expect "nobody is paused" --out .
+check "its key is looked for beside its lab" [ "$(jq -r '[.lab.hosts[].identity] | unique[]' elsewhere/pauses-reduced/latest/request.json elsewhere/pauses-reduced/2*/request.json 2>/dev/null | head -1)" = "$SCRATCH/labs/key" ]
+
 # ---- a rate is one of many messages: the phase is not halved until one more or less decides, and links as they are explain nothing
 cat >shared.json <<'END'
 {"schema": 1, "name": "shared", "lab": "star.json", "roles": ["h[0-2]"], "phases": {"warmup": "1ms", "measure": "4ms"}, "settings": {"mtu": 4200, "pfc": [3]},

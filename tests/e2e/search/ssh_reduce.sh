@@ -20,7 +20,7 @@ jq 'del(.sweep, .published) | .name = "slow" | .phases = {warmup: "0s", measure:
 before=$(mtus)
 jq '.hosts[] |= (.identity = "key" | .known_hosts = "known_hosts")' stand-in.json > near.json
 check_exit 1 "a run of which an expectation fails" "$H" run slow.json --lab near.json --out results --no-report
-check_exit 0 "is reduced" "$H" reduce results/slow/latest --seeds 2
+check_exit 0 "is reduced, from another folder" env -C / "$H" reduce "$SCRATCH/results/slow/latest" --seeds 2 --out "$SCRATCH/results"
 found=$(readlink -f results/slow-reduced/latest)
 check_says "to the setting that it takes" '^"enough" fails: 10 bytes, .* with settings.mtu = 1400. It passes with ' out
 check "its phases stay as long as they are: to halve them would save nothing" [ "$(jq -r .phases.measure "$found/scenario.json")" = 500ms ]
