@@ -231,7 +231,15 @@ static int sweep_check_room(const struct sweep *s, struct error *e)
     size_t runs = sweep_run_count(s);
     static const char fewer[] =
         "a longer sample.every, shorter phases, or less in sample.roles or sample.groups";
-    if (s->request->of_search || all <= WRITTEN_MANY)
+    const struct capture *capture = s->plan.first.scenario.capture;
+    double captures = capture ? (double)capture->limit_bytes * (double)runs : 0; /* at most */
+    if (s->request->of_search)
+        return 0;
+    if (all <= left && (double)all + captures > (double)left)
+        log_warning("captures of %zu %s take up to %.1f GB, and %s has %.1f GB free: expected a smaller "
+                    "capture.limit",
+                    runs, THINGS(runs, "run"), captures / 1e9, s->request->out, (double)left / 1e9);
+    if (all <= WRITTEN_MANY)
         return 0;
     if (all > left)
         return error_set(e, "%zu %s at least %.1f GB, and %s has %.1f GB free: expected %s", runs,

@@ -253,11 +253,16 @@ static uint64_t sim_lab_writes_bytes(void *state)
     const struct sim_lab *lab = state;
     const struct scenario *scenario = &lab->run->cell->scenario;
     const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
     int64_t phase_ns[4];
     size_t endless = 0;
     scenario_phase_starts(scenario, phase_ns);
     for (size_t i = 0; i < scenario->flows.count; i++)
         endless += flows[i].size_bytes == FIELD_UNSET;
+    for (size_t i = 0; i < scenario->traffic.count; i++) {
+        int64_t count = scenario_traffic_ends(&traffic[i]) ? 0 : scenario_traffic_flows(&traffic[i]);
+        endless += count > 0 && count <= SCENARIO_PATTERN_FLOWS ? (size_t)count : 0;
+    }
     return (uint64_t)(phase_ns[3] / scenario->sample.every_ns) * lab->sample_bytes +
            (uint64_t)(phase_ns[3] / lab->interval_ns) * endless * INTERVAL_BYTES;
 }
