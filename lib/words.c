@@ -67,6 +67,13 @@ void shell_quote(struct text *line, const char *word)
     text_add(line, "'");
 }
 
+char *shell_quoted(const char *word)
+{
+    struct text line = {0};
+    shell_quote(&line, word);
+    return text_take(&line);
+}
+
 void shell_quote_all(struct text *line, const char *const argv[])
 {
     for (size_t i = 0; argv[i]; i++) {

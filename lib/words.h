@@ -23,6 +23,8 @@ void words_free(struct words *w);
 /* Add `word` to a command line, quoted so that a POSIX shell reads exactly this word. The only place where
  * quoting is done. */
 void shell_quote(struct text *line, const char *word);
+/* The same alone, for a command in a sentence; the caller frees. */
+char *shell_quoted(const char *word);
 /* All of argv (ended by NULL), quoted, with spaces between. */
 void shell_quote_all(struct text *line, const char *const argv[]);
 

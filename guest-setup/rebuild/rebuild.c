@@ -16,6 +16,7 @@
 #include "lib/process.h"
 #include "lib/scratch.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include "remote/places.h"
 #include "remote/virt_error.h"
 #include <errno.h>
@@ -377,8 +378,11 @@ static int run_program(struct context *c, const char *name, struct error *e)
          *lab = program ? find_lab(c->options.lab, NULL, "soft-pair", &why, e) : NULL;
     const char *const argv[] = {program, "run", "--lab", lab, NULL};
     name_programs();
-    if (lab)
-        context_report(c, NULL, "%s run --lab %s", name, lab);
+    if (lab) {
+        char *path = shell_quoted(lab);
+        context_report(c, NULL, "%s run --lab %s", name, path);
+        free(path);
+    }
     int status = lab ? process_run(argv, NULL, NULL, NULL, PROVE_NS, e) : -1;
     free(program);
     free(lab);

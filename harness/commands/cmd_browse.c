@@ -15,6 +15,7 @@
 #include "reports/browse/browse.h"
 #include "reports/reports.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -265,7 +266,11 @@ static int print_table(const struct browse_list *list, const char *results, stru
     free(cells);
     for (size_t i = 0; i < list->count; i++)
         if (list->runs[i].cell_count) {
-            log_info("runs of sweep %zu: harness browse %s/%s", i + 1, results, list->runs[i].folder);
+            char *path = files_join(results, list->runs[i].folder),
+                 *folder = path ? shell_quoted(path) : NULL;
+            log_info("runs of sweep %zu: harness browse %s", i + 1, folder ? folder : "");
+            free(folder);
+            free(path);
             break;
         }
     return 0;

@@ -9,6 +9,7 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include <errno.h>
 #include <stdint.h>
@@ -215,9 +216,12 @@ static int discover(const struct call *call, struct error *e)
     found_free(&found);
     if (result != 0)
         return EXIT_LAB;
-    if (said->out)
+    if (said->out) {
+        char *path = shell_quoted(said->out);
         print_out("%s: check it with harness check, and edit it; then harness doctor --lab %s\n", said->out,
-                  said->out);
+                  path);
+        free(path);
+    }
     return failures ? EXIT_LAB : EXIT_DONE;
 }
 

@@ -16,6 +16,7 @@
 #include "lib/output/print.h"
 #include "lib/text.h"
 #include "lib/units.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -230,9 +231,11 @@ static void run_restore_settings(struct run *run)
         if (!r->before || r->after)
             continue;
         run_fail(run, ENDING_LAB_FAILED, &r->why_not);
+        char *path = shell_quoted(run->x->plan->lab_path);
         json_array_append_new(
             run->warnings, json_textf("settings of %s were not restored: %s; try `harness restore --lab %s`",
-                                      role_name(run, role), r->why_not.text, run->x->plan->lab_path));
+                                      role_name(run, role), r->why_not.text, path));
+        free(path);
     }
     if (write_settings(run, &e) != 0)
         run_fail(run, ENDING_LAB_FAILED, &e);

@@ -24,6 +24,7 @@
 #include "reports/reports.h"
 #include "reports/results/differences.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -580,8 +581,11 @@ static void sweep_draw_report(struct sweep *s)
     bool large = s->ending == ENDING_INTERRUPTED && s->precheck.written > WRITTEN_MANY,
          people = !s->request->quiet && !s->request->json, draws = !s->request->no_report && !large,
          tells = people && sweep_is_long(s);
-    if (large && !s->request->no_report)
-        log_info("no report was drawn of this much; harness report %s draws it", s->folder);
+    if (large && !s->request->no_report) {
+        char *folder = shell_quoted(s->folder);
+        log_info("no report was drawn of this much; harness report %s draws it", folder);
+        free(folder);
+    }
     if ((!draws && !tells) || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
     char *cells = NULL;
@@ -602,10 +606,12 @@ static void sweep_draw_report(struct sweep *s)
         log_warning("no %s: %s", draws ? "report" : "table", e.text);
     else if (people && page.length)
         print_out("%sreport: %s\n", text_string(&why), text_string(&page));
-    if (result == 0 && table)
-        print_out_line(draws ? "all runs: %s/report/sweep.csv"
-                             : "all runs: harness report %s draws them, and writes sweep.csv",
-                       s->folder);
+    char *folder = shell_quoted(s->folder);
+    if (result == 0 && table && draws)
+        print_out_line("all runs: %s/report/sweep.csv", s->folder);
+    else if (result == 0 && table)
+        print_out_line("all runs: harness report %s draws them, and writes sweep.csv", folder);
+    free(folder);
     text_free(&page);
     text_free(&why);
 }

@@ -172,6 +172,9 @@ for columns in 80 200; do
     # shellcheck disable=SC2016 # awk's
     check "... and fits" awk -v most="$columns" 'length($0) > most { exit 1 }' table
 done
+mkdir "it's" && cp -r "results/${pair%%/*}" "it's"
+"$H" browse "it's" >listed 2>&1
+check "in words that a shell reads" test "$(sed -n 's/^harness: runs of sweep [0-9]*: //p' listed)" = "harness browse 'it'\\''s/$pair'"
 check_exit 0 "its runs" "$H" browse "results/$pair"
 check "... are all there" test "$(grep -cE ' memory (host|gpu) ' out)" = 2
 check_exit 0 "what is asked by a setting is its runs" "$H" browse results --where memory=gpu

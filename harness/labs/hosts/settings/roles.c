@@ -6,6 +6,7 @@
 #include "harness/labs/hosts/virtual.h"
 #include "lib/document/json_text.h"
 #include "lib/log.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -479,9 +480,12 @@ void roles_release_settings(struct remote_lab *lab)
             continue;
         if (!lab->lock)
             lab->lock = lab_lock(where, "restore", &e);
-        if (!lab->lock || restore_kept(lab, role, &e) != 0)
-            log_warning("settings of %s that the last run kept were not restored: %s; try `harness restore "
-                        "--lab %s`",
-                        machine_name(lab, role), e.text, lab->run->lab_path);
+        if (lab->lock && restore_kept(lab, role, &e) == 0)
+            continue;
+        char *path = shell_quoted(lab->run->lab_path);
+        log_warning("settings of %s that the last run kept were not restored: %s; try `harness restore "
+                    "--lab %s`",
+                    machine_name(lab, role), e.text, path);
+        free(path);
     }
 }

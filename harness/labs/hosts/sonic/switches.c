@@ -7,6 +7,7 @@
 #include "lib/interrupt.h"
 #include "lib/names/range.h"
 #include "lib/output/visible.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include <inttypes.h>
 #include <poll.h>
@@ -354,6 +355,7 @@ static int write_changes(struct remote_lab *lab, const struct switch_role *s, st
     if (!answer)
         return -1;
     bool set = json_is_true(json_object_get(answer, "set"));
+    char *path = shell_quoted(lab->run->lab_path);
     if (!set && changed)
         error_set(e, "switch %s: %.200s changed while the run began: start it again", s->of->name, changed);
     else if (!set)
@@ -361,7 +363,8 @@ static int write_changes(struct remote_lab *lab, const struct switch_role *s, st
             e,
             "switch %s: a run that began meanwhile, perhaps from another machine, has changed its settings "
             "(HARNESS_JOURNAL in STATE_DB): wait for it, or restore with `harness restore --lab %s`",
-            s->of->name, lab->run->lab_path);
+            s->of->name, path);
+    free(path);
     json_decref(answer);
     if (!set)
         error_one_line(e);
@@ -662,12 +665,14 @@ void switch_counts_before(struct remote_lab *lab)
     for (size_t i = 0; lab->switches && i < lab->switches->count; i++) {
         struct counted_switch *s = &lab->switches->switches[i];
         s->before = read_counters(lab, s, &s->before_ns);
-        if (json_is_true(json_object_get(s->before, "journal")) && !has_role(lab, s->of))
-            json_array_append_new(
-                lab->warnings,
-                json_textf("switch %s has settings that another run has changed: if none goes on, "
-                           "`harness restore --lab %s` puts the earlier ones back",
-                           s->of->name, lab->run->lab_path));
+        if (!json_is_true(json_object_get(s->before, "journal")) || has_role(lab, s->of))
+            continue;
+        char *path = shell_quoted(lab->run->lab_path);
+        json_array_append_new(lab->warnings,
+                              json_textf("switch %s has settings that another run has changed: if none goes "
+                                         "on, `harness restore --lab %s` puts the earlier ones back",
+                                         s->of->name, path));
+        free(path);
     }
 }
 
