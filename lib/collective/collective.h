@@ -14,6 +14,7 @@ enum collective_op {
     COLLECTIVE_GATHER,
     COLLECTIVE_SCATTER,
     COLLECTIVE_SEND_RECV,
+    COLLECTIVE_BARRIER, /* of schedules alone: it has no name here */
 };
 extern const char *const collective_op_names[]; /* by enum collective_op */
 

@@ -63,9 +63,9 @@ static int step(struct run *run, uint32_t place, uint32_t to, int64_t sent, uint
 /* Reduce-scatter has the first n - 1 steps, all-gather the last. */
 static int ring(struct run *run, int64_t bytes, struct error *e)
 {
-    const enum collective_kind kind = run->c->kind;
-    uint32_t n = run->c->count, first = kind == COLLECTIVE_ALL_GATHER ? n - 1 : 0,
-             end = kind == COLLECTIVE_REDUCE_SCATTER ? n - 1 : 2 * n - 2;
+    const enum collective_op op = run->c->op;
+    uint32_t n = run->c->count, first = op == COLLECTIVE_ALL_GATHER ? n - 1 : 0,
+             end = op == COLLECTIVE_REDUCE_SCATTER ? n - 1 : 2 * n - 2;
     for (uint32_t t = first; t < end; t++)
         for (uint32_t p = 0; p < n; p++) {
             /* each channel's ring begins with another part */
@@ -93,11 +93,11 @@ static int exchange(struct run *run, int64_t bytes, uint32_t distance, bool halv
 
 static int halving_doubling(struct run *run, int64_t bytes, struct error *e)
 {
-    const enum collective_kind kind = run->c->kind;
-    for (uint32_t d = run->c->count / 2; d > 0 && kind != COLLECTIVE_ALL_GATHER; d /= 2)
+    const enum collective_op op = run->c->op;
+    for (uint32_t d = run->c->count / 2; d > 0 && op != COLLECTIVE_ALL_GATHER; d /= 2)
         if (exchange(run, bytes, d, true, e) != 0)
             return -1;
-    for (uint32_t d = 1; d < run->c->count && kind != COLLECTIVE_REDUCE_SCATTER; d *= 2)
+    for (uint32_t d = 1; d < run->c->count && op != COLLECTIVE_REDUCE_SCATTER; d *= 2)
         if (exchange(run, bytes, d, false, e) != 0)
             return -1;
     return 0;
@@ -114,6 +114,15 @@ static int all_to_all(struct run *run, int64_t bytes, struct error *e)
     return 0;
 }
 
+static int send_recv(struct run *run, int64_t bytes, struct error *e)
+{
+    uint32_t n = run->c->count;
+    for (uint32_t p = 0; p < n; p++)
+        if (step(run, p, (p + 1) % n, bytes, (p + n - 1) % n, bytes, e) != 0)
+            return -1;
+    return 0;
+}
+
 static int barrier(struct run *run, struct error *e)
 {
     uint32_t n = run->c->count;
@@ -127,7 +136,7 @@ static int barrier(struct run *run, struct error *e)
 static int gather_or_scatter(struct run *run, int64_t bytes, struct error *e)
 {
     uint32_t n = run->c->count, root = run->c->root;
-    bool gathers = run->c->kind == COLLECTIVE_GATHER;
+    bool gathers = run->c->op == COLLECTIVE_GATHER;
     for (uint32_t p = 0; p < n; p++) {
         uint32_t from = gathers ? p : root, to = gathers ? root : p;
         int64_t size = part(bytes, n, p);
@@ -258,10 +267,10 @@ static unsigned log2_of(uint64_t value)
     return bits;
 }
 
-enum collective_algorithm collective_choose(enum collective_kind kind, uint32_t ranks, int64_t bytes,
+enum collective_algorithm collective_choose(enum collective_op op, uint32_t ranks, int64_t bytes,
                                             double bytes_per_s)
 {
-    if (kind != COLLECTIVE_ALL_REDUCE || ranks < 2 || bytes_per_s <= 0)
+    if (op != COLLECTIVE_ALL_REDUCE || ranks < 2 || bytes_per_s <= 0)
         return COLLECTIVE_RING;
     unsigned size = log2_of((uint64_t)bytes >> 6);
     double least[2] = {DBL_MAX, DBL_MAX}; /* of ring, tree */
@@ -282,14 +291,14 @@ enum collective_algorithm collective_choose(enum collective_kind kind, uint32_t 
 
 static enum collective_algorithm algorithm_of(const struct collective *c)
 {
-    bool trees = c->kind == COLLECTIVE_ALL_REDUCE || c->kind == COLLECTIVE_BROADCAST ||
-                 c->kind == COLLECTIVE_REDUCE,
-         halves = c->kind == COLLECTIVE_ALL_REDUCE || c->kind == COLLECTIVE_ALL_GATHER ||
-                  c->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool trees =
+             c->op == COLLECTIVE_ALL_REDUCE || c->op == COLLECTIVE_BROADCAST || c->op == COLLECTIVE_REDUCE,
+         halves = c->op == COLLECTIVE_ALL_REDUCE || c->op == COLLECTIVE_ALL_GATHER ||
+                  c->op == COLLECTIVE_REDUCE_SCATTER;
     if (c->algorithm == COLLECTIVE_RING || (c->algorithm == COLLECTIVE_TREE && trees) ||
         (c->algorithm == COLLECTIVE_HALVING_DOUBLING && halves && !(c->count & (c->count - 1))))
         return c->algorithm;
-    return collective_choose(c->kind, c->count, c->bytes, c->bytes_per_s);
+    return collective_choose(c->op, c->count, c->bytes, c->bytes_per_s);
 }
 
 /* ---- all of it */
@@ -298,10 +307,12 @@ static int add_channel(struct run *run, int64_t bytes, struct error *e)
 {
     const struct collective *c = run->c;
     const enum collective_algorithm algorithm = algorithm_of(c);
-    bool reduces = c->kind == COLLECTIVE_REDUCE;
-    switch (c->kind) {
+    bool reduces = c->op == COLLECTIVE_REDUCE;
+    switch (c->op) {
     case COLLECTIVE_ALL_TO_ALL:
         return all_to_all(run, bytes, e);
+    case COLLECTIVE_SEND_RECV:
+        return send_recv(run, bytes, e);
     case COLLECTIVE_BARRIER:
         return run->channel ? 0 : barrier(run, e);
     case COLLECTIVE_GATHER:

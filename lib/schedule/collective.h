@@ -13,27 +13,17 @@
  *   halving-doubling  all-reduce, reduce-scatter, all-gather of 2^k ranks: k exchanges each way, with
  *                     distances n/2, ..., 1 and 1, ..., n/2 (Thakur et al., IJHPCA 2005)
  *   others            all-to-all: n - 1 rounds, in round r to the rank r further. gather, scatter: directly.
- *                     barrier: rounds of a byte to the rank 1, 2, 4, ... further
+ *                     send-recv: to the next
+ *                     rank. barrier: rounds of a byte to the rank 1, 2, 4, ... further
  */
 #ifndef LIB_SCHEDULE_COLLECTIVE_H
 #define LIB_SCHEDULE_COLLECTIVE_H
 
+#include "lib/collective/collective.h"
 #include "lib/schedule/schedule.h"
 
 #define COLLECTIVE_MOST_CHANNELS 32
 #define COLLECTIVE_TAGS          2 /* of each channel */
-
-enum collective_kind {
-    COLLECTIVE_ALL_REDUCE,
-    COLLECTIVE_REDUCE,
-    COLLECTIVE_ALL_GATHER,
-    COLLECTIVE_GATHER,
-    COLLECTIVE_SCATTER,
-    COLLECTIVE_BROADCAST,
-    COLLECTIVE_ALL_TO_ALL,
-    COLLECTIVE_REDUCE_SCATTER,
-    COLLECTIVE_BARRIER,
-};
 
 enum collective_algorithm {
     COLLECTIVE_BY_SIZE, /* collective_choose */
@@ -43,8 +33,8 @@ enum collective_algorithm {
 };
 
 struct collective {
-    enum collective_kind kind;
-    enum collective_algorithm algorithm; /* if the kind has it and 2^k ranks; otherwise as by size */
+    enum collective_op op;
+    enum collective_algorithm algorithm; /* if the operation has it and 2^k ranks; otherwise as by size */
     double bytes_per_s;                  /* of a rank's link, for the choice by size */
     uint32_t channels; /* at least 1: parts of the bytes, each with its own messages and tags */
     int64_t bytes;
@@ -63,7 +53,7 @@ int collective_add(struct schedule *s, const struct collective *c, const int64_t
 /* NCCL's choice of ring or tree for an all-reduce among hosts with a GPU each: the lower of latency + bytes /
  * bandwidth over the protocols LL, LL128 and Simple, with the constants of NCCL 2.28 (src/graph/tuning.cc),
  * without its limits for GPUs. Anything else is a ring there, except for PAT, which is not here. */
-enum collective_algorithm collective_choose(enum collective_kind kind, uint32_t ranks, int64_t bytes,
+enum collective_algorithm collective_choose(enum collective_op op, uint32_t ranks, int64_t bytes,
                                             double bytes_per_s);
 
 #endif

@@ -8,7 +8,7 @@ struct figures {
     int steps;
 };
 
-static void figures_of(enum collective_kind kind, enum collective_algorithm algorithm, uint32_t n,
+static void figures_of(enum collective_op op, enum collective_algorithm algorithm, uint32_t n,
                        uint32_t channels, int64_t bytes, struct figures *out)
 {
     /* the ranks are not their places, and those of another job are between them */
@@ -22,7 +22,7 @@ static void figures_of(enum collective_kind kind, enum collective_algorithm algo
         ranks[i] = 2 * (n - i);
         begin[i] = i % 2 ? -1 : schedule_add_calc(&s, ranks[i], 0, &e);
     }
-    const struct collective c = {kind, algorithm, 12.5e9, channels, bytes, ranks, n, n / 2, 5, 0, 1000000};
+    const struct collective c = {op, algorithm, 12.5e9, channels, bytes, ranks, n, n / 2, 5, 0, 1000000};
     if (collective_add(&s, &c, begin, end, &e) != 0 || schedule_finish(&s, &e) != 0)
         fail_msg("%s", e.text);
     *out = (struct figures){0};
@@ -47,18 +47,18 @@ static int log2_up(uint32_t n)
 }
 
 /* Every recv has its send, and of its size: schedule_finish says so. */
-static void check(enum collective_kind kind, enum collective_algorithm algorithm, uint32_t n, int64_t total,
+static void check(enum collective_op op, enum collective_algorithm algorithm, uint32_t n, int64_t total,
                   double most, int steps, int64_t bytes)
 {
     struct figures f;
     for (uint32_t channels = 1; channels <= 3; channels += 2) {
-        figures_of(kind, algorithm, n, channels, bytes, &f);
+        figures_of(op, algorithm, n, channels, bytes, &f);
         if (f.sent != total || (bytes >= 1000 && f.steps != steps))
-            fail_msg(
-                "kind %d, algorithm %d, %u ranks, %u channels, %lld bytes: %lld sent, %d steps: expected "
-                "%lld and %d",
-                kind, algorithm, n, channels, (long long)bytes, (long long)f.sent, f.steps, (long long)total,
-                steps);
+            fail_msg("operation %d, algorithm %d, %u ranks, %u channels, %lld bytes: %lld sent, %d steps: "
+                     "expected "
+                     "%lld and %d",
+                     op, algorithm, n, channels, (long long)bytes, (long long)f.sent, f.steps,
+                     (long long)total, steps);
         /* parts differ by a byte */
         assert_true((double)f.most_sent <= most + 2.0 * n * channels);
         assert_true(f.steps <= steps); /* fewer if parts have no byte */
@@ -93,6 +93,7 @@ static void bytes_and_steps_are_the_closed_forms(void **state)
             assert_true(f.sent <= s && f.sent >= s - s / n - 1);
             figures_of(COLLECTIVE_SCATTER, COLLECTIVE_BY_SIZE, n, 1, s, &f);
             assert_true(f.sent <= s && f.sent >= s - s / n - 1);
+            check(COLLECTIVE_SEND_RECV, COLLECTIVE_BY_SIZE, n, n * s, (double)s, 1, s);
             check(COLLECTIVE_BARRIER, COLLECTIVE_BY_SIZE, n, (int64_t)n * log2_up(n), 4, log2_up(n), s);
             if (n & (n - 1))
                 continue;
@@ -136,7 +137,7 @@ static void limits_are_kept(void **state)
     struct schedule s;
     struct error e;
     struct collective c = {
-        .kind = COLLECTIVE_ALL_TO_ALL, .channels = 1, .bytes = 8, .ranks = ranks, .count = 2};
+        .op = COLLECTIVE_ALL_TO_ALL, .channels = 1, .bytes = 8, .ranks = ranks, .count = 2};
     assert_int_equal(schedule_begin(&s, "c", 2, &e), 0);
     c.most_operations = 3;
     assert_int_equal(collective_add(&s, &c, begin, end, &e), -1);
