@@ -1,4 +1,4 @@
-#include "harness/import/import.h"
+#include "harness/import/job.h"
 #include "harness/run/precheck.h"
 #include "lib/document/json_file.h"
 #include "lib/files.h"
@@ -15,9 +15,12 @@
 
 struct import_options {
     const char *out, *name, *physics, *lab;
-    int64_t tiers, rate_bps, delay_ps;
-    int quiet;
+    int64_t tiers, rate_bps, delay_ps, channels, iterations;
+    int algorithm, quiet;
 };
+
+/* In the order of enum collective_algorithm. */
+static const char *const algorithms[] = {"by-size", "ring", "tree", "halving-doubling", NULL};
 
 static const struct field fields[] = {
     {.name = "out",
@@ -48,9 +51,8 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct import_options, lab),
      .argument = "LAB",
-     .help = "htsim, goal: the simulated lab whose hosts, in its order, are the nodes or ranks. No lab is "
-             "written. "
-             "Otherwise the nodes of htsim are a fat tree, and the ranks of GOAL are on one switch."},
+     .help = "Not hpcc: the simulated lab whose hosts, in its order, are the nodes or ranks. No lab is "
+             "written. Otherwise the nodes of htsim are a fat tree, and ranks are on one switch."},
     {.name = "tiers",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct import_options, tiers),
@@ -65,7 +67,7 @@ static const struct field fields[] = {
      .unit = UNIT_RATE_BPS,
      .min = PHYSICS_LINK_LEAST_BPS,
      .max = FLOW_MAX_RATE_BPS,
-     .help = "htsim, goal: the rate of all links (otherwise 100Gb/s)."},
+     .help = "Not hpcc: the rate of all links (otherwise 100Gb/s)."},
     {.name = "delay",
      .kind = FIELD_QUANTITY,
      .offset = offsetof(struct import_options, delay_ps),
@@ -73,7 +75,29 @@ static const struct field fields[] = {
      .unit = UNIT_TIME_PS,
      .min = 0,
      .max = PHYSICS_LINK_MOST_DELAY_PS,
-     .help = "htsim, goal: the delay of all links (otherwise 1us)."},
+     .help = "Not hpcc: the delay of all links (otherwise 1us)."},
+    {.name = "algorithm",
+     .kind = FIELD_CHOICE,
+     .offset = offsetof(struct import_options, algorithm),
+     .choices = algorithms,
+     .fallback = "\"by-size\"",
+     .help = "chakra, aicb: how collectives go that have this algorithm: by-size as NCCL chooses."},
+    {.name = "channels",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct import_options, channels),
+     .argument = "N",
+     .min = 1,
+     .max = COLLECTIVE_MOST_CHANNELS,
+     .fallback = "1",
+     .help = "chakra, aicb: parts of each collective, which go side by side."},
+    {.name = "iterations",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct import_options, iterations),
+     .argument = "N",
+     .min = 1,
+     .max = 1000,
+     .fallback = "1",
+     .help = "aicb: how often its layers are computed, forward and backward."},
     {.name = "quiet",
      .letter = 'q',
      .kind = FIELD_BOOL,
@@ -135,7 +159,8 @@ static int read_htsim(const struct call *call, struct reader *files, struct impo
 
 static int read_goal(const struct call *call, struct reader *files, struct import *import, struct error *e)
 {
-    if (import_goal(files[0].path, import, e) != 0)
+    (void)files;
+    if (import_goal(call->arguments[1], import, e) != 0)
         return -1;
     if (add_network(call, import, false, e) == 0)
         return 0;
@@ -143,16 +168,49 @@ static int read_goal(const struct call *call, struct reader *files, struct impor
     return -1;
 }
 
+static int job_network(void *call, struct import *import, struct error *e)
+{
+    return add_network(call, import, false, e);
+}
+
+static struct import_job job_of(struct call *call)
+{
+    const struct import_options *said = call->options;
+    return (struct import_job){.algorithm = (enum collective_algorithm)said->algorithm,
+                               .channels = (uint32_t)said->channels,
+                               .iterations = said->iterations,
+                               .network = job_network,
+                               .context = call};
+}
+
+static int read_chakra(const struct call *call, struct reader *files, struct import *import, struct error *e)
+{
+    struct call of = *call;
+    struct import_job job = job_of(&of);
+    (void)files;
+    return import_chakra(call->arguments + 1, call->count - 1, &job, import, e);
+}
+
+static int read_aicb(const struct call *call, struct reader *files, struct import *import, struct error *e)
+{
+    struct call of = *call;
+    struct import_job job = job_of(&of);
+    return import_aicb(&files[0], &job, import, e);
+}
+
+#define MOST_FILES  4
+#define MOST_TRACES 4096
+
 static const struct format {
     const char *name, *files;
     size_t least, most; /* files */
     bool opens;         /* them itself */
     int (*read)(const struct call *call, struct reader *files, struct import *import, struct error *e);
-} formats[] = {{"hpcc", HPCC_FILES, 1, 4, false, read_hpcc},
+} formats[] = {{"hpcc", HPCC_FILES, 1, MOST_FILES, false, read_hpcc},
                {"htsim", "FILE.cm", 1, 1, false, read_htsim},
-               {"goal", "FILE.goal", 1, 1, true, read_goal}};
-
-#define MOST_FILES 4
+               {"goal", "FILE.goal", 1, 1, true, read_goal},
+               {"chakra", "FOLDER or NAME.RANK.et...", 1, MOST_TRACES, true, read_chakra},
+               {"aicb", "FILE.txt", 1, 1, false, read_aicb}};
 
 static const struct format *format_of(const struct call *call, struct error *e)
 {
@@ -164,7 +222,8 @@ static const struct format *format_of(const struct call *call, struct error *e)
         error_set(e, "import: expected %s %s", formats[i].name, formats[i].files);
         return NULL;
     }
-    error_set(e, "import: \"%.60s\" is unknown: expected hpcc, htsim or goal", call->arguments[0]);
+    error_set(e, "import: \"%.60s\" is unknown: expected hpcc, htsim, goal, chakra or aicb",
+              call->arguments[0]);
     return NULL;
 }
 
@@ -173,11 +232,8 @@ static int read_files(const struct call *call, struct import *import, struct err
     struct reader files[MOST_FILES] = {0};
     const struct format *format = format_of(call, e);
     int result = format ? 0 : -1;
-    for (size_t i = 0; result == 0 && i + 1 < call->count; i++)
-        if (format->opens)
-            files[i].path = call->arguments[i + 1];
-        else
-            result = reader_open(&files[i], call->arguments[i + 1], e);
+    for (size_t i = 0; result == 0 && !format->opens && i + 1 < call->count; i++)
+        result = reader_open(&files[i], call->arguments[i + 1], e);
     if (result == 0)
         result = format->read(call, files, import, e);
     for (size_t i = 0; i < MOST_FILES; i++)
@@ -406,11 +462,13 @@ static int run_import(const struct call *call)
 
 const struct command command_import = {
     .name = "import",
-    .arguments = "hpcc|htsim|goal FILE...",
+    .arguments = "hpcc|htsim|goal|chakra|aicb FILE...",
     .about = "Write a simulated lab and a scenario for a case of another simulator: hpcc CONFIG, or hpcc "
-             "TOPOLOGY FLOW [TRACE], of the HPCC simulator and its forks, htsim FILE.cm, goal FILE.goal.",
+             "TOPOLOGY FLOW [TRACE], of the HPCC simulator and its forks, htsim FILE.cm, goal FILE.goal, or "
+             "for a training job: chakra FOLDER, or "
+             "chakra NAME.RANK.et..., aicb FILE.txt.",
     .options = &options,
     .least = 1,
-    .most = 5,
+    .most = 1 + MOST_TRACES,
     .run = run_import,
 };

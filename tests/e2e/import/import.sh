@@ -362,7 +362,7 @@ schedule "a NIC that no rank has" ': .* schedule.goal, line 4, is of nic 1: role
 schedule "ranks that wait for each other" ':[0-9]+: this operation requires itself, by way of the one on line' 'num_ranks 2\nrank 0 {\na: recv 1b from 1\n\nb: send 1b to 1\nb requires a\n}\nrank 1 {\na: recv 1b from 0\nb: send 1b to 0\nb requires a\n}\n'
 schedule "a recv from anybody" ':3: -1: a recv from any rank' 'num_ranks 2\nrank 0 {\nrecv 1b from -1\n}\n'
 
-refuse "a format that is not known" '"omnet" is unknown: expected hpcc, htsim or goal' omnet t
+refuse "a format that is not known" '"omnet" is unknown: expected hpcc, htsim, goal, chakra or aicb' omnet t
 refuse "too few files" 't: no key of a configuration is in it: expected CONFIG .* or TOPOLOGY FLOW \[TRACE\]' hpcc t
 check_exit 2 "what is there is not replaced" "$H" import hpcc t f -o hpcc
 check_says "and named" 'hpcc/lab.json is there already' "$SCRATCH/err"

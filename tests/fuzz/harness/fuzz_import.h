@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_IMPORT_H
 #define TESTS_FUZZ_IMPORT_H
 
-#include "harness/import/import.h"
+#include "harness/import/job.h"
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
 #include <stdio.h>
@@ -68,6 +68,19 @@ static inline void fuzz_import_file(const uint8_t *data, size_t size,
         fuzz_import_check(&import);
     }
     reader_close(&file);
+}
+
+static inline int fuzz_import_star(void *context, struct import *import, struct error *e)
+{
+    (void)context;
+    import->rate_bps = 100000000000;
+    import->delay_ps = 1000000;
+    return import_star(import, e);
+}
+
+static inline struct import_job fuzz_import_job(void)
+{
+    return (struct import_job){.channels = 1, .iterations = 1, .network = fuzz_import_star};
 }
 
 #endif
