@@ -11,6 +11,7 @@ struct cell {
     json_t *choice;           /* path -> value */
     json_t *scenario_json;    /* expanded, defaults written out, without the sweep */
     json_t *written_json;     /* the same before its names were bound to the lab; NULL: no other */
+    json_t *ranges_json;      /* the same as it is written, with its ranges; NULL: no other items */
     json_t *lab_json;         /* as the lab's file is, defaults written out; NULL: there is no lab */
     struct scenario scenario; /* in a lab of real hosts with the flows of its patterns */
     struct lab lab;

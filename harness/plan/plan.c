@@ -122,6 +122,7 @@ static void cell_free(struct cell *cell)
     json_decref(cell->choice);
     json_decref(cell->scenario_json);
     json_decref(cell->written_json);
+    json_decref(cell->ranges_json);
     json_decref(cell->lab_json);
     json_decref(cell->changed);
     json_decref(cell->known);
@@ -198,6 +199,24 @@ static bool cell_borrow_expressions(struct cell *cell, const struct cell *first)
 
 /* ---- a cell */
 
+/* Has an item of a list, as it is written, another name or number than what it stands for? */
+static bool has_ranges(const json_t *document, const json_t *expanded)
+{
+    static const char *const lists[] = {"flows", "storms", "inject"};
+    bool has = false;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const json_t *written = json_object_get(document, lists[i]), *item;
+        size_t k;
+        has = has || json_array_size(written) != json_array_size(json_object_get(expanded, lists[i]));
+        json_array_foreach((json_t *)(uintptr_t)written, k, item)
+        {
+            const char *name = json_string_value(json_object_get(item, "name"));
+            has = has || (name && strchr(name, '{'));
+        }
+    }
+    return has;
+}
+
 /* Parse a scenario document into the cell, with its expanded and resolved form. `lab`: that its names are
  * bound to; NULL: none. */
 static int cell_parse_scenario(struct cell *cell, const json_t *document, const struct lab *lab,
@@ -224,6 +243,8 @@ static int cell_parse_scenario(struct cell *cell, const json_t *document, const 
         cell->scenario_json = scenario_resolve(expanded);
     if (result == 0 && bound)
         cell->written_json = scenario_resolve(written);
+    if (result == 0 && has_ranges(document, expanded))
+        cell->ranges_json = scenario_resolve(document);
     json_decref(written);
     json_decref(expanded);
     return result == 0 && !(first && cell_borrow_expressions(cell, first)) ? compile_expressions(cell, e)
@@ -501,7 +522,8 @@ static void note_change(struct cell *cell, const struct cell_sources *d, const c
         free(path);
         return;
     }
-    json_t *before = in_lab ? values_in_lab(d->written.lab, in_lab) : paths_values(d->written.scenario, path),
+    const struct cell written = {.scenario_json = d->written.scenario, .ranges_json = d->written.ranges};
+    json_t *before = in_lab ? values_in_lab(d->written.lab, in_lab) : plan_values(&written, path),
            *here = in_lab ? values_in_lab(cell->lab_json, in_lab) : plan_values(cell, path),
            *was = distinct(before), *is = distinct(here);
     if (!json_same(was, is)) {
@@ -545,6 +567,7 @@ static int keep_written(struct cell_sources *d, struct error *e)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0) {
         d->written.scenario = scenario_resolve(expanded);
+        d->written.ranges = has_ranges(scenario, expanded) ? scenario_resolve(scenario) : NULL;
         d->written.lab = json_incref(cell.lab_json);
         cell_free(&cell);
     }
@@ -1034,6 +1057,7 @@ void plan_free(struct plan *plan)
     free(plan->from.lab_opened);
     free(plan->from.scenario_opened);
     json_decref(plan->from.written.scenario);
+    json_decref(plan->from.written.ranges);
     json_decref(plan->from.written.lab);
     free(plan->scenario_path);
     free(plan->lab_path);
@@ -1078,10 +1102,21 @@ static const json_t *document_of(const struct cell *cell, const char **path)
     return in_lab ? cell->lab_json : cell->scenario_json;
 }
 
+/* Does a path name an item of a list as it is written, "flows.in-{}.rate", or by its number? What a range
+ * stands for has other names and numbers. */
+static bool names_written_item(const char *path)
+{
+    const char *item = strchr(path, '.');
+    size_t length = item ? strcspn(item + 1, ".") : 0;
+    return length && (memchr(item + 1, '{', length) || strspn(item + 1, "0123456789") == length);
+}
+
 json_t *plan_values(const struct cell *cell, const char *path)
 {
     json_t *chosen = json_object_get(cell->choice, path);
     const json_t *document = document_of(cell, &path);
+    if (document == cell->scenario_json && cell->ranges_json && names_written_item(path))
+        document = cell->ranges_json;
     json_t *values = chosen                       ? json_make("[O]", chosen)
                      : !document                  ? NULL
                      : document == cell->lab_json ? values_of_hosts(document, path)

@@ -14,6 +14,7 @@ struct cell_sources {
     json_t *requested;      /* paths that the request sets -> values */
     struct {
         json_t *scenario, *lab;
+        json_t *ranges; /* as in a cell */
     } written; /* before that, defaults written out; NULL: nothing is set, or no figure is compared */
     const char *scenario_path, *lab_path; /* the plan's */
     char *scenario_opened;                /* scenario_path, as it is opened from the current folder */
