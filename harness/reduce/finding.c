@@ -226,9 +226,7 @@ json_t *finding_write(const struct finding *f, struct error *e)
 {
     const json_t *entry = tries_expectation(f->result);
     json_t *differences = differences_of(f->documents), *title = NULL;
-    char *sentence = f->result ? sentence_of(f, differences)
-                     : f->why  ? xstrdup(f->why)
-                               : NULL,
+    char *sentence = f->result ? sentence_of(f, differences) : NULL,
          *name = finding_name(run_member(json_object_get(f->documents, "scenario"), "name")),
          *path = files_join(f->folder, FINDING_DOCUMENT);
     json_t *document =
@@ -237,6 +235,8 @@ json_t *finding_write(const struct finding *f, struct error *e)
                   "sentence", sentence, "from", f->from, "seed", (json_int_t)f->seed, "seeds",
                   (json_int_t)f->seeds, "tries", (json_int_t)f->tries, "keep", finding_keep_json(f->keep));
     int result = path ? 0 : error_set(e, "out of memory");
+    if (f->why)
+        json_object_set_new(document, "why_not", json_text(f->why));
     if (f->result) {
         json_object_set(document, "simulated", json_object_get(f->result, "simulated"));
         json_object_set(document, "expectation", (json_t *)(uintptr_t)entry);

@@ -72,15 +72,14 @@ void best_free(struct best *b)
 
 static json_t *parameters_json(const struct study *study)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *has = study_has(study, NULL);
     for (size_t i = 0; i < study->parameter_count; i++) {
         const struct parameter *p = &study->parameters[i];
-        json_t *values = plan_values(&study->plan.first, p->path);
-        json_array_append_new(
-            list, json_make("{s:s,s:O,s:O?}", "path", p->path, "over", (json_t *)(uintptr_t)p->written,
-                            "as_written", json_array_size(values) == 1 ? json_array_get(values, 0) : NULL));
-        json_decref(values);
+        json_array_append_new(list, json_make("{s:s,s:O,s:O*}", "path", p->path, "over",
+                                              (json_t *)(uintptr_t)p->written, "as_written",
+                                              json_object_get(has, p->path)));
     }
+    json_decref(has);
     return list;
 }
 

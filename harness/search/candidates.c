@@ -201,6 +201,8 @@ json_t *candidate_json(const struct candidate *c, const struct study *study)
     json_t *whole = json_make("{s:O,s:s*,s:I,s:I,s:s*,s:o,s:O}", "values", c->choice, "known", c->known,
                               "round", (json_int_t)c->round, "runs", (json_int_t)c->runs, "why", c->why,
                               "objectives", objectives, "folders", c->folders);
+    if (c->known)
+        json_object_set_new(whole, "has", study_has(study, c->choice));
     if (!candidate_is_unknown(c))
         json_object_set_new(whole, "feasible", json_boolean(candidate_is_feasible(c)));
     if (c->lost)

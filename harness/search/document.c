@@ -14,7 +14,7 @@ struct document_objective {
 };
 
 struct document_entry {
-    json_t *values, *objectives, *left_out;
+    json_t *values, *has, *objectives, *left_out;
     char *known, *source, *why;
     int64_t round, runs, not_run;
     int feasible, knee;
@@ -52,6 +52,9 @@ static const struct table objective_table = {
 static const struct field entry_fields[] = {
     {"values", FIELD_JSON, AT(values), .required = true,
      .help = "Path: value; of a known setting what it sets."},
+    {"has", FIELD_JSON, AT(has),
+     .help = "Of a known setting: path: value of what is varied, null where none is set, absent where flows, "
+             "hosts or others of one path differ."},
     {"known", FIELD_STRING, AT(known), .form = &form_any, .help = "The name of a known setting."},
     {"source", FIELD_STRING, AT(source), .form = &form_any, .help = "Where a known setting is from."},
     {"left_out", FIELD_JSON, AT(left_out),
@@ -108,12 +111,14 @@ static const struct field fields[] = {
     {"refused", FIELD_INTEGER, AT(refused), .min = 0, .max = INT64_MAX,
      .help = "Proposals that were not tried, as the lab cannot run them,"},
     {"refusal", FIELD_STRING, AT(refusal), .form = &form_any, .help = "and why not the first of them."},
-    {"parameters", FIELD_JSON, AT(parameters), .help = "What was varied: path, over, as_written."},
+    {"parameters", FIELD_JSON, AT(parameters),
+     .help = "What was varied: path, over, as_written (as in has of a known setting)."},
     {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table,
      .required = true, .help = "What was wanted."},
     {"find", FIELD_STRING, AT(find), .form = &form_any, .help = "In its place: what was to be made true,"},
     {"findings", FIELD_JSON, AT(findings),
-     .help = "and the kinds of values that do: folder, runs (so far), features, sentence, differs."},
+     .help = "and the kinds of values that do: folder, runs (so far), features, sentence, "
+             "differs, not_reduced (why)."},
     {"known", FIELD_LIST, AT(known), ENTRIES, .help = "Known settings, the scenario as written first."},
     {"absent", FIELD_JSON, AT(absent), .help = "Known settings that could not be tried: NAME: why."},
     {"front", FIELD_LIST, AT(front), ENTRIES,

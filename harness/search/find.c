@@ -6,6 +6,7 @@
 #include "harness/search/answer.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -57,32 +58,40 @@ static char *negation(const char *check)
 
 static json_t *written_value(const struct study *study, const char *path)
 {
-    json_t *values = plan_values(&study->plan.first, path), *value = json_array_get(values, 0);
+    json_t *has = study_has(study, NULL), *value = json_object_get(has, path);
     value = value ? json_incref(value) : json_null();
-    json_decref(values);
+    json_decref(has);
     return value;
 }
 
-/* From the written value to this one: -1 and 1 are the ways in which a range is left, 0: they have no order.
- */
-static int way_of(const struct parameter *p, const json_t *written, const json_t *value)
+/* From what is written, at all places that the path leads to, to this value: -1 and 1 are the ways in which a
+ * range is left, 0: it lies between, or they have no order. */
+static int way_of(const struct finder *f, const struct parameter *p, const json_t *value)
 {
-    double from = value_range_place(&p->range, written), to = value_range_place(&p->range, value);
-    return !p->ordered || !isfinite(from) ? 0 : to < from ? -1 : 1;
+    json_t *values = plan_values(&f->study->plan.first, p->path), *written;
+    double to = value_range_place(&p->range, value);
+    bool up = json_array_size(values), down = up;
+    size_t i;
+    json_array_foreach(values, i, written)
+    {
+        double from = value_range_place(&p->range, written);
+        up = up && from <= to;
+        down = down && from > to;
+    }
+    json_decref(values);
+    return !p->ordered ? 0 : up - down;
 }
 
 /* Is a value as far from the written one as that of a finding, or further? `same_way`: however far. */
 static bool is_beyond(const struct finder *f, const struct parameter *p, const json_t *found,
                       const json_t *value, bool same_way)
 {
-    json_t *written = written_value(f->study, p->path);
-    int way = way_of(p, written, found);
+    int way = way_of(f, p, found);
     double there = value_range_place(&p->range, found), here = value_range_place(&p->range, value);
     bool is = way == 0   ? json_same(found, value)
-              : same_way ? way_of(p, written, value) == way
+              : same_way ? way_of(f, p, value) == way
               : way > 0  ? here >= there
                          : here <= there;
-    json_decref(written);
     return is;
 }
 
@@ -212,25 +221,106 @@ static void choose_blamed(struct featuring *of, const bool *features, bool *blam
     of->least = least;
 }
 
+/* ---- with what it passes: values at paths of the run's scenario, in which ranges are written out */
+
+/* "flows.in-*.rate" for "flows.in-{}.rate". The caller frees. */
+static char *path_of_names(const char *path)
+{
+    struct text out = {0};
+    for (const char *at = path; *at; at++) {
+        const char *end = *at == '{' ? strchr(at, '}') : NULL;
+        text_add(&out, "%c", end ? '*' : *at);
+        at = end ? end : at;
+    }
+    return text_take(&out);
+}
+
+/* What has to be put into `from` to make it `to`: path -> value. */
+static void add_changes(const json_t *from, const json_t *to, const char *path, json_t *changes)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+    bool lists = json_is_array(from) && json_is_array(to) && json_array_size(from) == json_array_size(to) &&
+                 json_is_object(json_array_get(to, 0));
+    if (from && to && json_same(from, to))
+        return;
+    if (!lists && !(json_is_object(from) && json_is_object(to))) {
+        json_put(changes, path, to ? json_incref((json_t *)(uintptr_t)to) : json_null());
+        return;
+    }
+    json_array_foreach(lists ? to : NULL, i, value)
+    {
+        const char *name = json_string_value(json_object_get(value, "name"));
+        char *at = name ? xasprintf("%s.%s", path, name) : xasprintf("%s.%zu", path, i);
+        add_changes(json_array_get(from, i), value, at, changes);
+        free(at);
+    }
+    json_t *keys = lists ? json_object() : json_copy((json_t *)(uintptr_t)from);
+    json_object_update(keys, lists ? NULL : (json_t *)(uintptr_t)to);
+    json_object_foreach(keys, key, value)
+    {
+        char *at = xasprintf("%s.%s", path, key);
+        add_changes(json_object_get(from, key), json_object_get(to, key), at, changes);
+        free(at);
+    }
+    json_decref(keys);
+}
+
+/* The blamed values as they are written: at their own paths if these make the run's scenario such a one, else
+ * at each place. A new reference. */
+static json_t *healthy_of(const struct finder *f, const json_t *choice, const json_t *blamed)
+{
+    json_t *rest = json_copy((json_t *)(uintptr_t)choice), *healthy = json_object(), *value;
+    struct error ignored;
+    const char *path;
+    json_object_foreach((json_t *)(uintptr_t)blamed, path, value)
+    {
+        json_object_del(rest, path);
+    }
+    json_t *from = study_scenario(f->study, choice), *to = study_scenario(f->study, rest),
+           *made = json_deep_copy(from);
+    json_object_foreach((json_t *)(uintptr_t)blamed, path, value)
+    {
+        char *at = path_of_names(path);
+        json_t *written = written_value(f->study, path);
+        if (!paths_in_lab(path))
+            paths_set(made, at, written, &ignored);
+        json_put(healthy, at, written);
+        free(at);
+    }
+    json_object_foreach(from && to && !json_same(made, to) ? (json_t *)(uintptr_t)blamed : NULL, path, value)
+    {
+        char part[PATHS_PART], *at = path_of_names(path);
+        paths_first_part(path, part);
+        if (!paths_in_lab(path)) {
+            json_object_del(healthy, at);
+            add_changes(json_object_get(from, part), json_object_get(to, part), part, healthy);
+        }
+        free(at);
+    }
+    json_decref(rest);
+    json_decref(from);
+    json_decref(to);
+    json_decref(made);
+    return healthy;
+}
+
 /* What a candidate's run is reduced from: what was found is an expectation that fails; it passes with what is
  * blamed as it is written. */
 static int take_source(const struct finder *f, const struct candidate *c, const json_t *blamed,
                        struct reduce_source *source, struct error *e)
 {
-    const char *folder = json_string_value(json_array_get(c->folders, 0)), *path;
+    const char *folder = json_string_value(json_array_get(c->folders, 0));
     char *in = files_join(f->folder, folder ? folder : ""), *file = files_join(in, "result.json"),
          *check = negation(f->study->search->find), *name = xasprintf("not: %s", f->study->search->find);
-    json_t *result = json_file_load(file, DOCUMENT_RESULT, e), *value;
+    json_t *result = json_file_load(file, DOCUMENT_RESULT, e);
     *source = (struct reduce_source){0};
     int status = result ? source_of(result, folder, name, check, source, e) : -1;
     if (status == 0) {
         source->seed = f->seed;
         json_object_set_new(source->scenario, "name", json_text(f->study->plan.first.scenario.name));
-        source->healthy = json_object_size(blamed) ? json_object() : NULL;
-        json_object_foreach((json_t *)(uintptr_t)blamed, path, value)
-        {
-            json_put(source->healthy, path, written_value(f->study, path));
-        }
+        source->healthy = json_object_size(blamed) ? healthy_of(f, c->choice, blamed) : NULL;
     }
     json_decref(result);
     free(name);
@@ -248,17 +338,39 @@ static bool is_whole(const char *folder)
     return whole;
 }
 
-static void add_said(json_t *finding, const char *folder)
+/* "EXPRESSION holds with flows.a.rate = 20Gb/s", of what is not reduced. The caller frees. */
+static char *sentence_of(const struct finder *f, const json_t *features)
 {
-    json_t *document = finding_load(folder);
-    if (document) {
-        json_object_set_new(finding, "sentence", json_text(run_member(document, "sentence")));
-        json_object_set(finding, "differs", json_object_get(document, "differs"));
-        json_decref(document);
+    struct text words = {0};
+    const char *path, *before = " with ";
+    json_t *value;
+    text_add(&words, "\"%s\" holds", f->study->search->find);
+    json_object_foreach((json_t *)(uintptr_t)features, path, value)
+    {
+        char *shown = json_bare(value);
+        text_add(&words, "%s%s = %s", before, path, shown ? shown : "?");
+        before = ", ";
+        free(shown);
     }
+    return text_take(&words);
 }
 
-/* EXIT_FAILED of a reduction: what was found does not fail by itself; it is told of without a scenario. */
+static void add_said(const struct finder *f, json_t *finding, const char *folder)
+{
+    json_t *document = finding_load(folder);
+    const char *said = run_member(document, "sentence"), *why = run_member(document, "why_not");
+    char *sentence = *said ? xstrdup(said) : sentence_of(f, json_object_get(finding, "features"));
+    if (document)
+        json_object_set_new(finding, "sentence", json_text(sentence));
+    if (*why)
+        json_object_set_new(finding, "not_reduced", json_text(why));
+    json_object_set(finding, "differs", json_object_get(document, "differs"));
+    json_decref(document);
+    free(sentence);
+}
+
+/* EXIT_FAILED of a reduction: what was found does not fail by itself; it is told of without a scenario, and
+ * the search goes on (finder_end). */
 static int reduce(struct finder *f, const struct candidate *c, const json_t *blamed, json_t *finding)
 {
     struct error e;
@@ -276,7 +388,7 @@ static int reduce(struct finder *f, const struct candidate *c, const json_t *bla
         status = reduce_in(folder, &source, &request);
     }
     source_free(&source);
-    add_said(finding, folder);
+    add_said(f, finding, folder);
     free(folder);
     return status == EXIT_FAILED ? EXIT_DONE : status;
 }
@@ -313,6 +425,8 @@ static void print_finding(const char *name, const json_t *finding)
     if (unknown)
         text_add(&words, " (not known: whether fewer values do, as %lld %s of them did not run)", unknown,
                  THINGS(unknown, "part"));
+    if (*run_member(finding, "not_reduced"))
+        text_add(&words, "; it is not reduced: %s", run_member(finding, "not_reduced"));
     print_out_line("%s: %s%s", name, run_member(finding, "sentence"), text_string(&words));
     text_free(&words);
 }
@@ -378,6 +492,17 @@ int finder_look(struct finder *f, struct candidate *const *candidates, size_t co
             status = take_finding(f, c);
     }
     return status;
+}
+
+int finder_end(const struct finder *f)
+{
+    const json_t *finding;
+    size_t i, not_reduced = 0;
+    json_array_foreach(f->findings, i, finding)
+    {
+        not_reduced += json_object_get(finding, "not_reduced") != NULL;
+    }
+    return not_reduced ? EXIT_FAILED : EXIT_DONE;
 }
 
 void finder_print(const json_t *document)

@@ -32,6 +32,8 @@ char *finder_margin(const char *check, bool *equal, struct error *e);
 int finder_look(struct finder *f, struct candidate *const *candidates, size_t count);
 /* Were as many kinds found as the search is for? */
 bool finder_has_enough(const struct finder *f);
+/* The exit status of a search that has ended: EXIT_FAILED if a kind could not be reduced. */
+int finder_end(const struct finder *f);
 /* Is a choice of the kind that was found, and not to be looked at again? */
 bool finder_explains(const struct finder *f, const json_t *choice);
 /* What such a search found, for people, of its document. */

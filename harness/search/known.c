@@ -285,48 +285,36 @@ static json_t *value_of_nics(const struct study *study, const char *path)
     return found;
 }
 
-/* All values at the path with these settings. A new reference. */
-static json_t *values_with(const struct study *study, const struct known_settings *known, const char *path)
-{
-    json_t *set = json_object_get(known->values, path);
-    json_t *values = set ? json_make("[O]", set) : plan_values(&study->plan.first, path);
-    if (json_array_size(values) == 0) {
-        json_t *value = value_of_nics(study, path);
-        json_decref(values);
-        values = value ? json_make("[o]", value) : json_array();
-    }
-    return values;
-}
-
-/* Are they one value, the same with both? */
-static bool are_same_at(const struct study *study, const struct known_settings *a,
-                        const struct known_settings *b, const char *path)
-{
-    json_t *all = values_with(study, a, path), *more = values_with(study, b, path), *value;
-    bool same = json_array_size(all) && json_array_size(more);
-    size_t i;
-    json_array_extend(all, more);
-    json_array_foreach(all, i, value)
-    {
-        same = same && json_same(json_array_get(all, 0), value);
-    }
-    json_decref(all);
-    json_decref(more);
-    return same;
-}
-
+/* Of each path that one of both sets: is it one value, the same with both? */
 static bool are_same(const struct study *study, const struct known_settings *a,
                      const struct known_settings *b)
 {
-    const struct known_settings *both[] = {a, b};
+    json_t *paths = json_object(), *value, *values, *all[2];
     const char *path;
-    json_t *value;
     bool same = true;
-    for (int i = 0; i < 2; i++)
-        json_object_foreach(both[i]->values, path, value)
-        {
-            same = same && are_same_at(study, a, b, path);
+    size_t i;
+    json_object_update(paths, a->values);
+    json_object_update(paths, b->values);
+    all[0] = study_values(study, a->values, paths);
+    all[1] = study_values(study, b->values, paths);
+    json_object_foreach(paths, path, value)
+    {
+        json_t *first = NULL;
+        for (size_t k = 0; k < 2; k++) {
+            values = json_object_get(all[k], path);
+            if (!json_array_size(values) && (value = value_of_nics(study, path)))
+                json_put(all[k], path, values = json_make("[o]", value));
+            same = same && json_array_size(values);
+            first = first ? first : json_array_get(values, 0);
+            json_array_foreach(values, i, value)
+            {
+                same = same && json_same(first, value);
+            }
         }
+    }
+    json_decref(all[0]);
+    json_decref(all[1]);
+    json_decref(paths);
     return same;
 }
 

@@ -657,7 +657,7 @@ static int conclude(struct search *s, int status)
         request_print_resume(stderr, "search", s->folder, NULL);
     }
     json_decref(document);
-    return status;
+    return status == EXIT_DONE ? finder_end(&s->finder) : status;
 }
 
 /* Before the first run: the folder is known for that of a search, however it ends. */

@@ -6,6 +6,7 @@
 #include "lib/document/json_text.h"
 #include "lib/document/paths.h"
 #include "lib/random.h"
+#include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
@@ -320,6 +321,88 @@ int study_can_run_known(const struct study *study, const char *of, const json_t 
     return plan_admits(&study->plan, &none, values, ask_lab, &asked, e);
 }
 
+/* ---- what settings make of the scenario */
+
+static int take_scenario(void *context, const struct cell *cell, struct error *e)
+{
+    (void)e;
+    *(json_t **)context = json_incref(cell->scenario_json);
+    return 0;
+}
+
+json_t *study_scenario(const struct study *study, const json_t *settings)
+{
+    const struct choice_conditions none = {.of = "search"};
+    struct error ignored;
+    json_t *scenario = NULL;
+    plan_admits(&study->plan, &none, settings, take_scenario, &scenario, &ignored);
+    return scenario;
+}
+
+struct values_asked {
+    const json_t *paths;
+    json_t *values;
+};
+
+/* A null for each flow or other place that has no value where others have one. */
+static void add_unset(const struct cell *cell, const char *path, json_t *values)
+{
+    const char *last = strrchr(path, '.');
+    char *in = last ? xstrndup(path, (size_t)(last - path)) : NULL;
+    json_t *places = in && json_array_size(values) ? plan_values(cell, in) : NULL;
+    for (size_t i = json_array_size(values); i < json_array_size(places); i++)
+        json_array_append_new(values, json_null());
+    json_decref(places);
+    free(in);
+}
+
+static int ask_values(void *context, const struct cell *cell, struct error *e)
+{
+    struct values_asked *asked = context;
+    const char *path;
+    json_t *ignored, *values;
+    (void)e;
+    json_object_foreach((json_t *)(uintptr_t)asked->paths, path, ignored)
+    {
+        values = plan_values(cell, path);
+        values = values ? values : json_array();
+        add_unset(cell, path, values);
+        json_put(asked->values, path, values);
+    }
+    return 0;
+}
+
+json_t *study_values(const struct study *study, const json_t *settings, const json_t *paths)
+{
+    const struct choice_conditions none = {.of = "search"};
+    struct values_asked asked = {paths, json_object()};
+    struct error ignored; /* settings that make no scenario were refused before */
+    if (json_object_size(settings))
+        plan_admits(&study->plan, &none, settings, ask_values, &asked, &ignored);
+    else
+        ask_values(&asked, &study->plan.first, &ignored);
+    return asked.values;
+}
+
+json_t *study_has(const struct study *study, const json_t *settings)
+{
+    json_t *all = study_values(study, settings, study->search->over), *has = json_object(), *values, *value;
+    const char *path;
+    size_t i;
+    json_object_foreach(all, path, values)
+    {
+        bool same = true;
+        json_array_foreach(values, i, value)
+        {
+            same = same && json_same(value, json_array_get(values, 0));
+        }
+        if (same)
+            json_put(has, path, i ? json_incref(json_array_get(values, 0)) : json_null());
+    }
+    json_decref(all);
+    return has;
+}
+
 /* Both ends and the middle of all ranges: do the paths lead to something, and can the conditions be read? */
 static int check_choices(const struct study *study, struct error *e)
 {
@@ -396,19 +479,15 @@ static int check_paths(const struct study *study, struct error *e)
 
 bool study_places(const struct study *study, const struct known_settings *settings, double *places)
 {
+    json_t *has = study_has(study, settings->values);
     bool all = true;
-    for (size_t i = 0; all && i < study->parameter_count; i++) {
+    for (size_t i = 0; i < study->parameter_count; i++) {
         const struct parameter *p = &study->parameters[i];
-        const json_t *set = json_object_get(settings->values, p->path);
-        json_t *values = set ? json_make("[O]", set) : plan_values(&study->plan.first, p->path);
-        size_t count = json_array_size(values);
-        places[i] = count ? value_range_place(&p->range, json_array_get(values, 0)) : NAN;
-        for (size_t k = 1; k < count; k++)
-            if (!json_same(json_array_get(values, 0), json_array_get(values, k)))
-                places[i] = NAN;
-        all = isfinite(places[i]);
-        json_decref(values);
+        const json_t *value = json_object_get(has, p->path);
+        places[i] = value ? value_range_place(&p->range, value) : NAN;
+        all = all && isfinite(places[i]);
     }
+    json_decref(has);
     return all;
 }
 

@@ -59,6 +59,15 @@ int study_admits(const struct study *study, const json_t *choice, struct error *
 int study_can_run(const struct study *study, const json_t *choice, bool *by_lab, struct error *e);
 /* Can the lab run known settings, or traffic? As study_admits, without conditions. */
 int study_can_run_known(const struct study *study, const char *of, const json_t *values, struct error *e);
+/* The scenario with these settings (path -> value) put in, as it runs: ranges written out. A new reference;
+ * NULL: they make none. */
+json_t *study_scenario(const struct study *study, const json_t *settings);
+/* All values at paths, the keys of an object, in the scenario with these settings (path -> value; NULL: none)
+ * put in: path -> list, with null for places that have none where others have. A new reference. */
+json_t *study_values(const struct study *study, const json_t *settings, const json_t *paths);
+/* What the parameters are there: path -> value, null where none is set; without those of which the places
+ * that the path leads to have several. A new reference. */
+json_t *study_has(const struct study *study, const json_t *settings);
 /* The places of the parameters' values in the scenario with these settings put in; false: one is not in its
  * range, or differs between the places that its path leads to. */
 bool study_places(const struct study *study, const struct known_settings *settings, double *places);

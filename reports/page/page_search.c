@@ -105,11 +105,11 @@ static void add_row(const json_t *d, const json_t *entry, const char *name, stru
     }
     json_array_foreach(json_object_get(d, "parameters"), i, one)
     {
-        const json_t *value = json_object_get(json_object_get(entry, "values"), run_member(one, "path"));
-        value = value || !known ? value : json_object_get(one, "as_written");
+        const json_t *value =
+            json_object_get(json_object_get(entry, known ? "has" : "values"), run_member(one, "path"));
         char *shown = value ? json_bare(value) : NULL;
         text_add(out, "<td class=number>");
-        html_escaped(out, json_is_null(value) ? "not set" : shown ? shown : "");
+        html_escaped(out, json_is_null(value) ? "not set" : shown ? shown : known ? "differs" : "");
         free(shown);
     }
     text_add(out, "</tr>\n");

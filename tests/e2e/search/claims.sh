@@ -49,4 +49,49 @@ check_says "in the terminal" '^  flows\.\*\.depth for latency: .*; tried, and no
 check "of a rate of which each tenth counts it says nothing" [ "$(answer flat '[.importance[] | select(.path == "flows.f-*.rate" and .objective == "goodput") | .told, has("flat")]')" = '[true,false]' ]
 check_exit 0 "where seeds differ" harness search claims.json --set 'faults=[{"link": ["h0", "s0"], "kind": "loss", "loss": 1e-2}]' --set search.seeds=3 --set search.runs=120 --no-report --out noise --jobs 1
 check "it says so of what they do not tell" python3 flat.py noise/claims/latest/search.json
+
+# ---- what is written where a range has its own name, a flow its number, and where flows differ
+jq '.search |= (.over = {"flows.f-{}.depth": [1, 2, 4, 8], "flows.1.message": ["4KiB", "16KiB"], "flows.*.priority": [3, 4], "flows.*.rate": {from: "1Gb/s", to: "8Gb/s"}}
+    | .baselines = {all: {"flows.*.depth": 8}, "but one": {"flows.*.depth": 8, "flows.v.depth": 1}} | .runs = 12)' claims.json >written.json
+check_exit 0 "a search over names that are in the scenario alone" harness search written.json --out written --jobs 1
+check "has what is written there" [ "$(answer written '[.parameters[] | .as_written?]')" = '[4,"4KiB",3,null]' ]
+check "but where flows differ" [ "$(answer written '.parameters[3] | has("as_written")')" = false ]
+check_says "as the page has it" '>as written</a>.*<td class=number>4<td class=number>4KiB<td class=number>3<td class=number>differs</tr>' written/claims/latest/index.html
+check_says "with what known settings set by other paths" '>all</a>.*<td class=number>8<td class=number>4KiB<td class=number>3<td class=number>differs</tr>' written/claims/latest/index.html
+check "and files that set the best of them are made" [ "$(answer written '[.use.files[].file, .use.not_made]')" = '["winner.json","winner-lab.json","winner-nic-config.json",{}]' ]
+check "settings that differ by such a path are not the same ones" [ "$(answer written '[.known[].folders[0]] | unique | length')" = 3 ]
+
+# ---- the same search by any name: one kind, reduced
+jq '.search = {over: {"flows.f-*.rate": {from: "1Gb/s", to: "20Gb/s"}, "flows.f-*.depth": {from: 1, to: 32, scale: "log"}},
+    find: "mean(flows.v.latency_p50_ns) > 15us", runs: 30, seeds: 1, findings: 2}' claims.json >find.json
+kinds() { answer "$1" '[.findings[] | {sentence, differs}]'; }
+check_exit 0 "a search for a kind" harness search find.json --no-report --quiet --jobs 1 --out glob
+check "finds it" [ "$(answer glob '.findings | length')" = 1 ]
+sed 's/f-\*/f-{}/g' find.json >range.json
+check_exit 0 "by the own name of the range" harness search range.json --no-report --quiet --jobs 1 --out range
+check "it is the same kind, with what it passes with" [ "$(kinds range)" = "$(kinds glob)" ]
+sed 's/f-\*/0/g' find.json >number.json
+check_exit 0 "by its number" harness search number.json --no-report --quiet --jobs 1 --out number
+check "it passes with what is written at each flow" [ "$(jq -c '[.complete, .passes_with."flows.f-0.rate", .passes_with."flows.f-1.rate"]' number/claims/latest/finding-1/finding.json)" = '[true,"2Gb/s","2Gb/s"]' ]
+jq '.search.over = {"flows.*.depth": {from: 1, to: 32, scale: "log"}} | .flows[0].rate = "20Gb/s" | .flows[0].depth = 1 | .flows[1].depth = 2' find.json >differ.json
+check_exit 0 "over flows that differ" harness search differ.json --no-report --quiet --jobs 1 --out differ
+check "it passes with what each of them has" [ "$(jq -c '[.complete, .passes_with]' differ/claims/latest/finding-1/finding.json)" = '[true,{"flows.f-0.depth":1,"flows.f-1.depth":1}]' ]
+
+# ---- a kind that cannot be reduced, as what is written makes it with some of the seeds
+jq '.faults = [{link: ["h0", "s0"], kind: "loss", loss: 5e-3}] | .flows[0].rate = "10Gb/s" | .phases.measure = "1ms" | del(.sample.groups)
+    | .expect = [{name: "few", check: "total(s0.crc_errors) <= 2"}]' claims.json >some.json
+harness run some.json --set search=null --repeat 4 --no-report --quiet --out some >log 2>&1
+check "what is written makes it with some of the seeds" [ "$(jq -s -c '[.[].expectations[0].verdict]' some/claims/latest/0*/result.json)" = '["passed","passed","failed","failed"]' ]
+jq '.expect = [] | .search = {over: {"faults.0.loss": [5e-2, 6e-2]}, find: "total(s0.crc_errors) > 2", runs: 6, seeds: 4, findings: 1}' some.json >search.json
+check_exit 1 "a search for it does not end as if it were reduced" harness search search.json --no-report --jobs 1 --out unreduced
+check_says "it is told with its values, and why not" '^  finding-1: "total\(s0.crc_errors\) > 2" holds with faults.0.loss = 0.0[56]; it is not reduced: .* does not pass with ' out
+check "in the answer, too" [ "$(answer unreduced '.findings[0] | [(.sentence | test(" holds with faults.0.loss = ")), (.not_reduced | test("does not pass with"))]')" = '[true,true]' ]
+check "and not in the place of a scenario" [ ! -e unreduced/claims/latest/finding-1/scenario.json ]
+
+# ---- what --set changes by the own name of a range is no longer what a figure was published for
+jq 'del(.search) | .published = [{name: "goodput", of: "sum(flows.f-*.delivered_bps)", value: 4e9, unit: "b/s", source: "a paper"}]' claims.json >published.json
+for path in 'flows.f-*' 'flows.f-{}' flows.0; do
+    check_exit 4 "a run with another rate of $path" harness run published.json --set "$path.rate=5Gb/s" --quiet --no-report --out published
+    check "compares nothing" [ "$(jq -r --arg path "$path" '.published[0] | .reason == "\($path).rate is 5Gb/s" and .difference_percent == null' published/claims/latest/result.json)" = true ]
+done
 finish
