@@ -221,7 +221,7 @@ static void look_for_before(struct journal *j)
 }
 
 /* What follows the last line: room, perhaps with the beginning of a record that was cut by a crash. Whole
- * JSON is not a beginning. */
+ * JSON is not a beginning, nor is a zero: room is on the disk, as spaces, before a record is. */
 static void look_at_tail(struct journal *j, const char *tail, size_t length)
 {
     const char *json = memchr(tail, '{', length);
@@ -231,7 +231,7 @@ static void look_at_tail(struct journal *j, const char *tail, size_t length)
     json_t *record = !json || j->old ? NULL
                                      : json_loadb(json, length - (size_t)(json - tail),
                                                   JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, NULL);
-    if (record || (used > 0 && tail[0] == ' '))
+    if (record || (used > 0 && (tail[0] == ' ' || tail[0] == '\0')))
         damaged(j, "behind line %lld: the end of the journal was changed", (long long)j->records);
     json_decref(record);
 }

@@ -331,6 +331,17 @@ static void strange_journals(void **state)
     }
 }
 
+/* Room is on the disk as spaces before the first record is: a crash leaves no zeros. */
+static void zeros(void **state)
+{
+    static const char nothing[1 << 16];
+    struct journal j;
+    (void)state;
+    parse(&j, nothing, sizeof nothing);
+    assert_non_null(strstr(first_damage(&j), "the end of the journal was changed"));
+    journal_close(&j);
+}
+
 /* The check value of CRC-32 in the catalogues of CRCs. */
 static void checksum(void **state)
 {
@@ -348,6 +359,7 @@ int main(void)
                                        cmocka_unit_test(room_is_taken_first),
                                        cmocka_unit_test(old_journals),
                                        cmocka_unit_test(strange_journals),
+        cmocka_unit_test(zeros),
                                        cmocka_unit_test(checksum)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
