@@ -161,17 +161,32 @@ static enum model model_of(const json_t *gpu)
     return MODEL_UNKNOWN;
 }
 
-/* Are all GPUs GeForce, whose memory CUDA registers for no other device? */
-static bool judge_geforce_alone(const struct judge *j)
+bool gpus_are_geforce(const json_t *gpus)
 {
     size_t i;
     const json_t *gpu;
-    json_array_foreach(judge_gpus(j), i, gpu)
+    json_array_foreach(gpus, i, gpu)
     {
         if (model_of(gpu) != MODEL_GEFORCE)
             return false;
     }
-    return json_array_size(judge_gpus(j)) > 0;
+    return json_array_size(gpus) > 0;
+}
+
+static bool judge_geforce_alone(const struct judge *j)
+{
+    return gpus_are_geforce(judge_gpus(j));
+}
+
+/* A loaded module may not be shown, as in a container: what it has bound shows it. */
+static bool judge_has_driver(const struct judge *j)
+{
+    size_t i;
+    const json_t *gpu;
+    bool bound = judge_has_module(j, "nvidia");
+    json_array_foreach(judge_gpus(j), i, gpu) bound =
+        bound || strcmp(fact_word(gpu, "pci", "driver"), "nvidia") == 0;
+    return bound;
 }
 
 /* The routes by which CUDA itself registers its memory. */
@@ -287,7 +302,7 @@ void check_peer_memory(struct judge *j)
     else if (judge_given_to_guests(j))
         judge_say(j, VERDICT_UNKNOWN, "guest", "run host-facts --check in the guest",
                   "vfio-pci has the GPUs: a guest's driver registers their memory");
-    else if (!judge_has_module(j, "nvidia"))
+    else if (!judge_has_driver(j))
         judge_say(j, VERDICT_FAILURE, "nvidia", "install the NVIDIA driver, then modprobe nvidia",
                   "the NVIDIA driver is not loaded");
     else if (judge_has_module(j, "nv_peer_mem") && !judge_by_dmabuf(j))

@@ -50,6 +50,20 @@ int64_t fact_number(const json_t *from, const char *a, const char *b)
     return json_is_integer(found) ? json_integer_value(found) : -1;
 }
 
+/* By the RDMA port's state ("4: ACTIVE", or "5: ACTIVE_DEFER", an active port whose link is being recovered:
+ * linux include/rdma/ib_verbs.h, enum ib_port_state) and the interface's (RFC 2863; "unknown" is what drivers
+ * that do not say it have). */
+enum link fact_link(const json_t *nic)
+{
+    const char *port = fact_word(nic, "rdma", "state"), *netdev = fact_word(nic, "state", NULL);
+    char state =
+        port[0] >= '1' && port[0] <= '5' && port[1] == ':' ? port[0] : '0'; /* "0: NOP" says nothing */
+    if ((state >= '1' && state <= '3') || strcmp(netdev, "down") == 0 ||
+        strcmp(netdev, "lowerlayerdown") == 0 || strcmp(netdev, "notpresent") == 0)
+        return LINK_DOWN;
+    return state != '0' || (!port[0] && strcmp(netdev, "up") == 0) ? LINK_UP : LINK_UNKNOWN;
+}
+
 bool judge_has_module(const struct judge *j, const char *name)
 {
     return fact_at(j->facts, "modules", name);

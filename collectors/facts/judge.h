@@ -32,6 +32,10 @@ const json_t *fact_at(const json_t *from, const char *a, const char *b);
 const char *fact_word(const json_t *from, const char *a, const char *b);
 int64_t fact_number(const json_t *from, const char *a, const char *b);
 
+enum link { LINK_UNKNOWN, LINK_UP, LINK_DOWN };
+/* That of a NIC of the facts: of its RDMA port, and of its interface. */
+enum link fact_link(const json_t *nic);
+
 bool judge_has_module(const struct judge *j, const char *name);
 /* Were the loaded modules read? */
 bool judge_saw_modules(const struct judge *j);
@@ -49,6 +53,8 @@ bool judge_can_pair(const struct judge *j, const json_t *pair);
 /* vfio-pci has all GPUs: a guest's driver uses them, and its NICs may be a guest's too. */
 bool judge_given_to_guests(const struct judge *j);
 const char *judge_gpu_name(const json_t *gpu);
+/* Are all of them GeForce, whose memory CUDA registers for no other device? False if there is none. */
+bool gpus_are_geforce(const json_t *gpus);
 /* True if checks of GPUs are left out: without a word if flows have host memory, for what was not asked is
  * not unknown; with a verdict if the host has no GPU. Of one that is virtual check_virtual says what it is.
  */

@@ -1,5 +1,6 @@
 #include "collectors/facts/nccl.h"
 
+#include "collectors/facts/judge.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -135,6 +136,23 @@ static bool is_named(const json_t *nic, const char *const *netdevs, size_t count
     return named;
 }
 
+/* A port that is down carries nothing: it is told, and left out unless it was named or all are down. */
+static int leave_out_down(struct port *ports, int count, bool named, struct text *out)
+{
+    int up = 0, kept = 0;
+    for (int i = 0; i < count; i++)
+        up += fact_link(ports[i].nic) != LINK_DOWN;
+    for (int i = 0; i < count; i++) {
+        bool down = fact_link(ports[i].nic) == LINK_DOWN, keep = !down || named || up == 0;
+        if (down)
+            text_add(out, "# the port of %s, %s, is down%s\n", word(ports[i].rdma, "device"),
+                     word(ports[i].nic, "netdev"), keep ? "" : ": it is left out");
+        if (keep)
+            ports[kept++] = ports[i];
+    }
+    return kept;
+}
+
 /* NICs with an RDMA device and an address on it, or those that are named; their number, or -1 with the
  * reason. */
 static int find_ports(const json_t *facts, const char *const *netdevs, size_t netdev_count,
@@ -216,6 +234,10 @@ static void put_level(const json_t *facts, const struct port *ports, int count, 
     const json_t *gpus = json_object_get(facts, "gpus");
     if (json_is_array(gpus) && json_array_size(gpus) == 0)
         text_add(out, "# NCCL_NET_GDR_LEVEL is not set: no GPU is seen here\n");
+    else if (gpus_are_geforce(gpus))
+        text_add(out,
+                 "# CUDA, of which NCCL has its memory, gives that of a GeForce to no NIC: GPUDirect off\n"
+                 "export NCCL_NET_GDR_LEVEL=LOC\n");
     else if (!known)
         text_add(out,
                  "# NCCL_NET_GDR_LEVEL is not set: how far the GPUs are from %s is not known, and NCCL looks "
@@ -236,9 +258,12 @@ static void put_level(const json_t *facts, const struct port *ports, int count, 
 /* That of the address: an interface upon the NIC's (a bridge, a VLAN) may have it. */
 static void put_interface(const struct port *ports, int count, struct text *out)
 {
-    const char *netdev = word(ports[0].gid, "netdev");
+    int i = 0;
+    while (i + 1 < count && fact_link(ports[i].nic) == LINK_DOWN)
+        i++;
+    const char *netdev = word(ports[i].gid, "netdev");
     if (netdev[0] == '\0')
-        netdev = word(ports[0].nic, "netdev");
+        netdev = word(ports[i].nic, "netdev");
     if (netdev[0])
         text_add(out, "# connections are set up over %s interface\nexport NCCL_SOCKET_IFNAME==%s\n",
                  count == 1 ? "the same" : "one", netdev);
@@ -281,6 +306,7 @@ int nccl_environment(const json_t *facts, const char *const *netdevs, size_t net
                     : -1;
     if (count < 0)
         return -1;
+    count = leave_out_down(ports, count, netdev_count > 0, out);
     put_devices(ports, count, out);
     put_gid(ports, count, out);
     put_interface(ports, count, out);

@@ -42,22 +42,6 @@ static void name_all(const json_t *list, char *names, size_t size)
     }
 }
 
-enum link { LINK_UNKNOWN, LINK_UP, LINK_DOWN };
-
-/* By the RDMA port's state ("4: ACTIVE", or "5: ACTIVE_DEFER", an active port whose link is being recovered:
- * linux include/rdma/ib_verbs.h, enum ib_port_state) and the interface's (RFC 2863; "unknown" is what drivers
- * that do not say it have). */
-static enum link link_of(const json_t *nic)
-{
-    const char *port = fact_word(nic, "rdma", "state"), *netdev = fact_word(nic, "state", NULL);
-    char state =
-        port[0] >= '1' && port[0] <= '5' && port[1] == ':' ? port[0] : '0'; /* "0: NOP" says nothing */
-    if ((state >= '1' && state <= '3') || strcmp(netdev, "down") == 0 ||
-        strcmp(netdev, "lowerlayerdown") == 0 || strcmp(netdev, "notpresent") == 0)
-        return LINK_DOWN;
-    return state != '0' || (!port[0] && strcmp(netdev, "up") == 0) ? LINK_UP : LINK_UNKNOWN;
-}
-
 static bool has_port(const struct judge *j, const json_t *nic)
 {
     return json_is_object(json_object_get(nic, "rdma")) || rdma_of_master(j, nic);
@@ -70,7 +54,7 @@ static bool any_up(const struct judge *j)
     const json_t *nic;
     json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
     {
-        if (has_port(j, nic) && link_of(nic) != LINK_DOWN)
+        if (has_port(j, nic) && fact_link(nic) != LINK_DOWN)
             return true;
     }
     return false;
@@ -85,13 +69,13 @@ static void judge_state(struct judge *j, const json_t *nic)
     char fix[160];
     snprintf(fix, sizeof fix, "ip link set %s up; else look at the cable, its modules and the other end",
              name);
-    if (link_of(nic) == LINK_DOWN)
+    if (fact_link(nic) == LINK_DOWN)
         judge_say(j, any_up(j) ? VERDICT_WARNING : VERDICT_FAILURE, name,
                   waits ? "start a subnet manager on the fabric (opensm)" : fix,
                   "its port is down: it neither sends nor receives (RDMA port %s%s%s; interface %s)",
                   port[0] ? port : "not shown", physical[0] ? ", " : "", physical,
                   state[0] ? state : "not shown");
-    else if (link_of(nic) == LINK_UNKNOWN)
+    else if (fact_link(nic) == LINK_UNKNOWN)
         judge_say(j, VERDICT_UNKNOWN, name, NULL, "whether its port is up is not shown");
     else
         judge_say(j, VERDICT_OK, name, NULL, "its port is up%s%s", transport[0] ? ": " : "", transport);
@@ -371,7 +355,7 @@ static void judge_peer_apps(struct judge *j, const json_t *nic, const json_t *ll
 static void judge_peer_pfc(struct judge *j, const json_t *nic, const json_t *peer)
 {
     const json_t *ours = fact_at(nic, "settings", "pfc"), *theirs = json_object_get(peer, "pfc");
-    const char *netdev = fact_word(nic, "netdev", NULL);
+    const char *netdev = fact_word(nic, "netdev", NULL), *missing = fact_word(nic, "settings_missing", "pfc");
     char here[40], there[40], who[140];
     add_priorities(ours, here, sizeof here);
     add_priorities(theirs, there, sizeof there);
@@ -379,8 +363,8 @@ static void judge_peer_pfc(struct judge *j, const json_t *nic, const json_t *pee
              fact_word(peer, "port", NULL)[0] ? " " : "", fact_word(peer, "port", NULL));
     if (!json_is_array(ours))
         judge_say(j, VERDICT_UNKNOWN, netdev, "nic-config get, as root on the host, says why",
-                  "the other end (%s) has PFC on priorities: %s; this NIC's were not read: %.200s", who,
-                  there, fact_word(nic, "settings_missing", "pfc"));
+                  "the other end (%s) has PFC on priorities: %s; this NIC's were not read%s%.200s", who,
+                  there, missing[0] ? ": " : "", missing);
     else if (json_equal(ours, theirs))
         judge_say(j, VERDICT_OK, netdev, NULL, "the other end (%s) has PFC on the same priorities: %s", who,
                   there);

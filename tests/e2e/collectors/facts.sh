@@ -178,7 +178,7 @@ verdict cluster-policy spec unknown
 check_exit 2 "no such policy" "$FACTS" --cluster-policy "$SCRATCH/none.json"
 
 check_exit 0 "NCCL settings follow" "$FACTS" --root "$SCRATCH/geforce-guest" --nccl-env
-for line in 'NCCL_IB_HCA==mlx5_0:1' 'NCCL_IB_GID_INDEX=3' 'NCCL_SOCKET_IFNAME==eth1' 'NCCL_NET_GDR_LEVEL=PHB' 'NCCL_IB_TC=106' 'NCCL_IB_TIMEOUT=23' 'NCCL_IB_RETRY_CNT=7'; do
+for line in 'NCCL_IB_HCA==mlx5_0:1' 'NCCL_IB_GID_INDEX=3' 'NCCL_SOCKET_IFNAME==eth1' 'NCCL_NET_GDR_LEVEL=LOC' 'NCCL_IB_TC=106' 'NCCL_IB_TIMEOUT=23' 'NCCL_IB_RETRY_CNT=7'; do
     check_says "with $line" "^export $line\$" "$SCRATCH/out"
 done
 check "a shell runs the NCCL settings" bash -eu "$SCRATCH/out"
@@ -247,6 +247,18 @@ check_exit 0 "NCCL settings of one of them" "$FACTS" --root "$SCRATCH/dgx-like" 
 check_says "with that one alone" '^export NCCL_IB_HCA==mlx5_1:1$' "$SCRATCH/out"
 check_exit 0 "NCCL settings of those that are named" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env --nccl-nic eth1 --nccl-nic eth0
 check_says "with both" '^export NCCL_IB_HCA==mlx5_0:1,mlx5_1:1$' "$SCRATCH/out"
+state=$SCRATCH/dgx-like/sys/class/infiniband/mlx5_0/ports/1/state
+echo "1: DOWN" >"$state"
+check_exit 0 "NCCL settings of two NICs, one of which is down" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env
+for line in 'export NCCL_IB_HCA==mlx5_1:1' 'export NCCL_SOCKET_IFNAME==eth1' '# the port of mlx5_0, eth0, is down: it is left out'; do
+    check_says "with $line" "^$line\$" "$SCRATCH/out"
+done
+check_exit 0 "... and named" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env --netdev eth0
+for line in 'export NCCL_IB_HCA==mlx5_0:1' '# the port of mlx5_0, eth0, is down'; do check_says "with $line" "^$line\$" "$SCRATCH/out"; done
+rm "$state"
+mv "$SCRATCH/dgx-like/sys/module/nvidia" "$SCRATCH/module"
+check "a driver that has a GPU is loaded, though its module is not shown" test "$(verdict_now dgx-like peer-memory nvidia | grep -c failure)" = 0
+mv "$SCRATCH/module" "$SCRATCH/dgx-like/sys/module/nvidia"
 check_exit 2 "an interface that is not there" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env --nccl-nic eth1 --nccl-nic eth9
 check_says "is named" 'no network interface eth9' "$SCRATCH/err"
 check_exit 2 "--nccl-nic without --nccl-env" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-nic eth1
