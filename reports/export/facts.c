@@ -206,6 +206,24 @@ static int add_collectives(struct rows *rows, struct error *e)
     return 0;
 }
 
+static int add_jobs(struct rows *rows, struct error *e)
+{
+    const char *name;
+    json_t *job, *rank;
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)members(rows, "jobs"), name, job)
+    {
+        json_array_foreach(json_object_get(job, "ranks"), i, rank)
+        {
+            const struct export_value given[] = {export_integer(rows->number), export_text(name),
+                                                 export_integer((int64_t)i)};
+            if (rows_add(rows, EXPORT_JOBS, given, 3, rank, e) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
 /* ---- settings.json, which results of some labs lack */
 
 static int add_settings(struct rows *rows, struct error *e)
@@ -234,6 +252,7 @@ int export_facts(struct rows *rows, struct error *e)
     if (add_run(rows, e) != 0 || add_choices(rows, e) != 0 ||
         add_list(rows, EXPORT_PHASES, "phases", e) != 0 || add_hosts(rows, e) != 0 ||
         add_totals(rows, e) != 0 || add_flows(rows, e) != 0 || add_collectives(rows, e) != 0 ||
+        add_jobs(rows, e) != 0 ||
         rows_add_leaves(rows, EXPORT_SCENARIO, &run, 1, run_get(rows->run, "scenario"), e) != 0 ||
         add_list(rows, EXPORT_EXPECTATIONS, "expectations", e) != 0 ||
         add_list(rows, EXPORT_EXPECTATIONS, "verify", e) != 0 ||

@@ -293,6 +293,19 @@ static const struct export_column collective_sizes[] = {
     END};
 #undef HALF
 
+static const struct export_column jobs[] = {
+    RUN,
+    TEXT("job", "its name", NULL),
+    INTEGER("rank", "", "0 and up", NULL),
+    TEXT("role", "which the rank is", "role"),
+    REAL("end_ns", "ns", "of its last operation; empty: not all have ended", "end_ns"),
+    REAL("calc_ns", "ns", "in which at least one of its CPUs computed", "calc_ns"),
+    REAL("exposed_ns", "ns", "in which it waited for messages, and none computed", "exposed_ns"),
+    INTEGER("sent_bytes", "bytes", "of sends that have ended", "sent_bytes"),
+    INTEGER("received_bytes", "bytes", "of recvs that have ended", "received_bytes"),
+    INTEGER("unfinished", "", "operations that have not ended", "unfinished"),
+    END};
+
 static const struct export_column expectations[] = {
     RUN,
     TEXT("name", "of the expectation or the checker", "name"),
@@ -365,6 +378,7 @@ const struct export_table_of export_tables[EXPORT_TABLES] = {
     [EXPORT_FLOWS] = {"flows", "summaries of the flows", flows},
     [EXPORT_COLLECTIVES] = {"collectives", "collectives between GPUs", collectives},
     [EXPORT_COLLECTIVE_SIZES] = {"collective_sizes", "the sizes of each collective", collective_sizes},
+    [EXPORT_JOBS] = {"jobs", "the ranks of each job", jobs},
     [EXPORT_INTERVALS] = {"intervals", "the flows over time", intervals},
     [EXPORT_PAUSES] = {"pauses", "single pauses", pauses},
     [EXPORT_SERIES] = {"series", "which counters have samples", series},

@@ -151,12 +151,13 @@ static bool any_ends(const struct runs *runs)
 
 static bool any_flows(const struct runs *runs)
 {
-    bool any = false, collectives = false;
+    bool any = false, others = false;
     for (size_t i = 0; i < runs->count; i++) {
         any = any || json_object_size(run_get(&runs->items[i], "flows"));
-        collectives = collectives || json_object_size(run_get(&runs->items[i], "collectives"));
+        others = others || json_object_size(run_get(&runs->items[i], "collectives")) ||
+                 json_object_size(run_get(&runs->items[i], "jobs"));
     }
-    return any || !collectives;
+    return any || !others;
 }
 
 void page_add_flows(const struct runs *runs, struct text *out)
@@ -332,7 +333,8 @@ static void add_totals(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
-/* "4", or "3 of 4" where some NICs do not have the counter; and for how long it was not read at one of them. */
+/* "4", or "3 of 4" where some NICs do not have the counter; and for how long it was not read at one of them.
+ */
 static void add_nics_cell(const json_t *counter, size_t nics, struct text *out)
 {
     const json_t *of = json_object_get(counter, "of");
@@ -578,6 +580,7 @@ void page_add_details(const struct runs *runs, struct text *out)
         run_take_sources(&runs->items[i], sources);
     text_add(out, "<h2>Details</h2>\n");
     page_add_collectives(runs, out);
+    page_add_jobs(runs, out);
     add_completions(runs, out);
     add_buffers(runs, out);
     add_all_counters(runs, out);

@@ -45,6 +45,9 @@ void page_add_ratios(const struct runs *runs, struct text *out);
 /* page_results.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
 void page_add_collectives(const struct runs *runs, struct text *out);
 
+/* page_jobs.c: jobs and their ranks, likewise */
+void page_add_jobs(const struct runs *runs, struct text *out);
+
 /* page_first.c: the first screen. `explaining`: the drawing in it, by page_explaining. */
 void page_add_first(const struct runs *runs, const struct drawing *drawings, size_t explaining,
                     struct text *out);

@@ -233,7 +233,8 @@ static void add_traffic(const struct run *run, bool delivered, bool flows, bool 
 
 void page_add_summary(const struct runs *runs, struct text *out)
 {
-    bool collectives = runs_have(runs, "collectives"), flows = runs_have(runs, "flows") || !collectives;
+    bool collectives = runs_have(runs, "collectives");
+    bool flows = runs_have(runs, "flows") || (!collectives && !runs_have(runs, "jobs"));
     bool delivered = runs_have_delivered(runs);
     text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table class=wide><tr><th>run<th>verdict");
     add_traffic_headings(delivered, flows, collectives, out);

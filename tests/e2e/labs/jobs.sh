@@ -85,6 +85,12 @@ sed 's/ nic 1//' nics.goal >one.goal
 play nics --set jobs.job.schedule=one.goal
 check "two NICs take half the time" jq -e ".jobs.job.end_ns / $two | . > 1.8 and . < 2.1" "$result"
 
+# ---- pages and exports have them
+"$H" report out-ring/ring/latest >said 2>&1
+check "a page has a row for each rank" test "$(grep -c '<tr><td>.*<td>h[0-9]*</td><td class=number>' out-ring/ring/latest/report/index.html)" -ge 16
+"$H" export out-ring/ring/latest --format=csv --tables jobs -o exported >said 2>&1
+check "an export has each rank" test "$(grep -c ',30000000,30000000,0' exported/jobs.csv)" = 16
+
 # ---- faults: a job ends later, or what never ends is told
 play ring --set 'faults=[{"link": ["h3", "s0"], "kind": "down", "start": "200us", "stop": "1200us"}]'
 is "a link that is down for a time delays it" '.jobs.job | .unfinished == 0 and .end_ns > 3400000'
