@@ -5,6 +5,7 @@
 #include "lib/roce/counters.h"
 #include "lib/statistics/distribution.h"
 #include "lib/xalloc.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,8 @@ void recorder_note_quiet(struct recorder *r, const char *flow, int64_t from_ns, 
 
 static int recorder_write_flow_line(struct recorder *r, const json_t *line, struct error *e)
 {
-    if (line)
-        lines_write_object(r->flows_file.stream, line);
+    if (line && lines_write_object(r->flows_file.stream, line) != 0 && errno == EMSGSIZE)
+        return error_set(e, "a line of traffic has more than %d bytes", LINES_MAX_LENGTH);
     return record_file_check(&r->flows_file, e);
 }
 
@@ -115,12 +116,12 @@ int recorder_flow(struct recorder *r, size_t role, const char *text, size_t leng
                                             "\"%.60s\", which the scenario lacks",
                                             host->role, name)
                                 : recorded_host_shift_time(host, line.json, e);
-    if (result != 0)
+    if (result == 0)
+        result = recorder_write_flow_line(r, line.json, e);
+    if (result != 0 && !r->flows_file.failed)
         recorded_host_note_damage(host, e);
     if (result == 0 && known)
         flow_take_line(r, &r->flows[json_integer_value(known)], role, &line);
-    if (result == 0)
-        result = recorder_write_flow_line(r, line.json, e);
     lines_free_parsed(&line);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/names/range.h"
 #include "lib/xalloc.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,7 +239,6 @@ static int host_take_header(struct recorder *r, struct recorded_host *host, cons
     const char *program = json_string_value(json_object_get(header, "program"));
     if (lines_columns(header, &columns, &count, e) != 0)
         return error_prefix(e, "%s: a header of the sampler", host->role);
-    host->headed = true;
     const json_t *every = json_object_get(header, "every_ns");
     if (json_integer_value(every) > 0)
         host->every_ns = json_integer_value(every);
@@ -322,6 +322,15 @@ static int host_take_sample(struct recorder *r, struct recorded_host *host, cons
     return 0;
 }
 
+static int host_write(const struct recorder *r, const struct recorded_host *host, const json_t *object,
+                      struct error *e)
+{
+    if (host->unlisted || lines_write_object(r->samples.stream, object) == 0 || errno != EMSGSIZE)
+        return 0;
+    return error_set(e, "%s: a line of the sampler has more than %d bytes, with its host", host->role,
+                     LINES_MAX_LENGTH);
+}
+
 static int host_take_object(struct recorder *r, struct recorded_host *host, const struct line *line,
                             struct error *e)
 {
@@ -330,10 +339,15 @@ static int host_take_object(struct recorder *r, struct recorded_host *host, cons
     if (recorded_host_shift_time(host, line->json, e) != 0)
         return -1;
     json_object_set_new(line->json, "host", json_text(host->role));
-    if (!host->unlisted)
-        lines_write_object(r->samples.stream, line->json);
-    if (line->kind == LINE_HEADER)
-        return host_take_header(r, host, line->json, e);
+    if (line->kind == LINE_HEADER) {
+        host->headed =
+            host_take_header(r, host, line->json, e) == 0 && host_write(r, host, line->json, e) == 0;
+        if (!host->headed) /* nobody knows what the values are that follow */
+            host->slot_count = 0;
+        return host->headed ? 0 : -1;
+    }
+    if (host_write(r, host, line->json, e) != 0)
+        return -1;
     bool overrun = line->kind == LINE_EVENT && what && strcmp(what, "overrun") == 0;
     if (line->kind == LINE_EVENT && what && !overrun)
         recorder_warn(r, "%s: %.*s: %.*s", host->role, recorded_words(what), what, recorded_words(text),

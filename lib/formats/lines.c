@@ -264,9 +264,11 @@ static int column_is_new(json_t *taken, const struct column *column, struct erro
 
 int lines_columns(const json_t *header, struct column **columns, size_t *count, struct error *e)
 {
-    const json_t *array = json_object_get(header, "columns");
+    const json_t *array = json_object_get(header, "columns"), *schema = json_object_get(header, "schema");
     *columns = NULL;
     *count = 0;
+    if (schema && json_integer_value(schema) != 1)
+        return error_set(e, "a header line has another schema than 1");
     if (!json_is_array(array))
         return error_set(e, "a header line has no \"columns\" array");
     size_t size = json_array_size(array);
@@ -404,6 +406,11 @@ int lines_write_object(FILE *out, const json_t *object)
         return -1;
     }
     size_t length = strlen(text);
+    if (length > LINES_MAX_LENGTH) {
+        free(text);
+        errno = EMSGSIZE;
+        return -1;
+    }
     text[length] = '\n';
     size_t written = fwrite(text, 1, length + 1, out);
     free(text);

@@ -73,8 +73,8 @@ int lines_write_sample_of(FILE *out, const char *host, int64_t time_ns, int64_t 
                           const int64_t *values, size_t count);
 /* The header's "columns" array. A new reference. */
 json_t *lines_columns_json(const struct column *columns, size_t count);
-/* Write any object line in one piece. Returns -1 on a write error, with errno; ENOMEM: nothing was
- * written. */
+/* Write any object line in one piece. Returns -1 on a write error, with errno; ENOMEM, and EMSGSIZE for
+ * one that no reader takes (LINES_MAX_LENGTH): nothing was written. */
 int lines_write_object(FILE *out, const json_t *object);
 
 #endif

@@ -109,6 +109,10 @@ check "... what they told nothing of is not judged" says '[.expectations[].verdi
 check "... nor is it for longer than the phase lasted" says '.hosts["a.rail1"].counters.link_rx_dropped.unread_ns == 1000000000' "$RESULT/result.json"
 check "... and the sum of the machine says so" says '.machines.a.counters.link_rx_dropped | .unread_ns == 1000000000 and has("of") == false' "$RESULT/result.json"
 check "... a header that has a column twice is refused" says 'any(.warnings[]; test("b.rail1: .*a header has the column x of y twice"))' "$RESULT/result.json"
+check_exit 0 "... and not written: the result is exported" "$H" export "$RESULT" --out "$SCRATCH/part.sqlite"
+sed -i '/^host == "b"/s/.*/host == "b" \&\& \/^{"nic":"data1","type":"header"\/ { sub(\/"schema":1\/, "\\"schema\\":7") }/' "$SCRATCH/part"
+check_exit 0 "a sampler of another schema" "$H" run "$SCRATCH/part.json" --lab "$RAILS" --no-report --out "$OUT"
+check "... is refused, too" says 'any(.warnings[]; test("b.rail1: .*a header line has another schema than 1"))' "$RESULT/result.json"
 cp "$SCRATCH/nic-sampler.noted" "$STAND_IN/nic-sampler"
 
 # ---- the nodes of a job of Slurm are machines
