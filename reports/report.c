@@ -308,12 +308,12 @@ static int report_runs(const char *const *results, size_t count, const struct sw
     struct runs runs;
     if (runs_load(results, count, &runs, e) != 0)
         return -1;
-    for (size_t i = 0; i < runs.count; i++)
-        damaged_add(options->damaged, &runs.items[i]);
     for (size_t i = 0; i < json_array_size(runs.indices); i++)
         damaged_add_left_out(options->damaged, json_array_get(runs.indices, i));
     int result = make_at(&(struct subject){&runs, table, options->png, options->folder != NULL}, results,
                          count, options, page, e);
+    for (size_t i = 0; i < runs.count; i++)
+        damaged_add(options->damaged, &runs.items[i]);
     if (result == 0 && options->why && runs.count == 1 && runs.items[0].explanation)
         explain_add_words(runs.items[0].explanation, true, options->why);
     runs_free(&runs);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define RESULT "result.json"
 
@@ -118,6 +119,26 @@ static int check_file(const struct folder *folder, const char *name, json_int_t 
     return check_size(name, status.st_size, bytes, e);
 }
 
+/* A whole run ended the last line of each file of lines: zeros are there where a disk lost what was written.
+ */
+static int check_end(const struct folder *folder, const char *name, json_int_t bytes, struct error *e)
+{
+    const char *dot = strrchr(name, '.');
+    char last;
+    if (!dot || strcmp(dot, ".jsonl") != 0 || bytes < 1)
+        return 0;
+    int fd = folder_open_file(folder, name, e);
+    ssize_t got = fd >= 0 ? pread(fd, &last, 1, bytes - 1) : 0;
+    if (got < 0)
+        error_set_errno(e, errno, "reading %s/%s", folder->path, name);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 || got < 0 ? -1
+           : got && last == '\n'
+               ? 0
+               : error_set(e, "%s: its last line, at byte %" PRId64 ", has no end", name, (int64_t)bytes);
+}
+
 /* Does the list have what every run writes, and what lies in the folder and only a run writes? */
 static int check_list(const struct folder *folder, const json_t *list, struct error *e)
 {
@@ -171,7 +192,9 @@ int result_files_check(const struct folder *folder, const json_t *result, struct
         const json_t *bytes = json_object_get(entry, "bytes");
         if (!name || !*name || strchr(name, '/') || !json_is_integer(bytes))
             return error_set(e, RESULT ": files[%zu]: expected the name of a file and its bytes", i);
-        if (check_file(folder, name, json_integer_value(bytes), e) != 0)
+        if (check_file(folder, name, json_integer_value(bytes), e) != 0 ||
+            (json_is_true(json_object_get(result, "complete")) &&
+             check_end(folder, name, json_integer_value(bytes), e) != 0))
             return -1;
     }
     return check_list(folder, list, e);

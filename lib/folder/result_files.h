@@ -13,7 +13,8 @@
  * Nobody may write to the files any more.
  */
 json_t *result_files_list(const char *path, bool sync, struct error *e);
-/* Are the files that a result lists in its folder, each of the size that it had? And does it say what it must
+/* Are the files that a result lists in its folder, each of the size that it had, and in a complete one each
+ * file of lines with the end of its last line? And does it say what it must
  * of them, of its completeness ("complete") and its phases? -1: the sentence names the first that is not so:
  * it was damaged or edited. Results of versions that listed none pass. */
 int result_files_check(const struct folder *folder, const json_t *result, struct error *e);

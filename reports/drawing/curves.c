@@ -59,7 +59,7 @@ void curves_add_length(int64_t ns, struct text *out)
 void curves_say_pauses(const struct run *run, struct plot_panel *panel)
 {
     if (run->pauses_left_out)
-        plot_lack(panel, "%zu lines of pauses.jsonl are left out: damaged, or more than can be drawn",
+        plot_lack(panel, "%zu lines of pauses.jsonl are left out: more than can be drawn",
                   run->pauses_left_out);
 }
 

@@ -318,7 +318,7 @@ static bool is_told(const struct seen *s, const struct cause *cause, const struc
                : cause->worst >= MINOR && (cause->kind == CAUSE_STORM || !costs_are_known(s));
 }
 
-json_t *explain_run(const struct run *run, bool hosts_only)
+json_t *explain_run(struct run *run, bool hosts_only)
 {
     struct seen s;
     struct roots roots = {0};
@@ -362,8 +362,8 @@ json_t *explain_result(const char *result, bool hosts_only, struct damaged *dama
     for (size_t i = 0; i < json_array_size(runs.indices); i++)
         damaged_add_left_out(damaged, json_array_get(runs.indices, i));
     for (size_t i = 0; i < runs.count && list; i++) {
-        damaged_add(damaged, &runs.items[i]);
         json_t *one = explain_folder(&runs.items[i], hosts_only, e);
+        damaged_add(damaged, &runs.items[i]);
         if (one)
             json_array_append_new(list, one);
         else

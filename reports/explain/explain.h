@@ -12,7 +12,7 @@
  * its form. With `hosts_only` nothing of it is used that real hosts do not count: no switches, no single
  * pauses.
  */
-json_t *explain_run(const struct run *run, bool hosts_only);
+json_t *explain_run(struct run *run, bool hosts_only);
 /* The explanation of a result, with "folder" and "origin"; of a sweep a list of them. A new reference. Runs
  * that are damaged or were left out are in `damaged`. NULL: it is not a result. */
 json_t *explain_result(const char *result, bool hosts_only, struct damaged *damaged, struct error *e);

@@ -925,7 +925,7 @@ static void name_roles(struct seen *s)
     }
 }
 
-void seen_open(struct seen *s, const struct run *run, bool hosts_only)
+void seen_open(struct seen *s, struct run *run, bool hosts_only)
 {
     *s = (struct seen){.run = run, .hosts_only = hosts_only, .measure_ns = run->end_ns - run->start_ns};
     network_open(&s->network, run);
@@ -938,8 +938,9 @@ void seen_open(struct seen *s, const struct run *run, bool hosts_only)
         take_pauses(s);
     else if (!s->hosts_only)
         take_sampled_pauses(s);
-    struct error ignored; /* without settings Ethernet's own MTU is taken, and PFC as the scenario has it */
-    run_load_settings(run, &s->settings, &ignored);
+    struct error ignored;
+    s->settings =
+        run_load_settings(run); /* NULL: Ethernet's own MTU is taken, and PFC as the scenario has it */
     take_flows(s);
     /* without these lines a flow that stands still is not noticed */
     run_each_line(run, "flows.jsonl", take_line, s, &ignored);

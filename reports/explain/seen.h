@@ -99,7 +99,7 @@ struct flow_seen {
 };
 
 struct seen {
-    const struct run *run;
+    struct run *run;
     struct network network;
     json_t *settings; /* settings.json; NULL: there is none */
     json_t *roles;    /* name of a node -> the role that it has */
@@ -123,7 +123,7 @@ struct seen {
 #define SEEN_LOADED 0.85
 #define SEEN_MARKED 0.7 /* of a line whose packets are marked */
 
-void seen_open(struct seen *s, const struct run *run, bool hosts_only);
+void seen_open(struct seen *s, struct run *run, bool hosts_only);
 void seen_free(struct seen *s);
 
 /* The stop of this port and priority; NULL: it never was. */

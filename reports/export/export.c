@@ -112,11 +112,11 @@ static int add_run(struct rows *rows, const char *result, const char *cell, cons
     if (done == 0)
         done = interrupt_check(e);
     if (done == 0 && !before) {
-        damaged_add(seen->damaged, &run);
         rows->run = &run;
         rows->number++;
         rows_tell(rows);
-        done = export_facts(rows, e) != 0 ? -1 : export_lines(rows, e);
+        done = export_lines(rows, e) != 0 ? -1 : export_facts(rows, e);
+        damaged_add(seen->damaged, &run);
         rows->run = NULL;
     }
     run_free(&run);

@@ -198,7 +198,7 @@ static int take_flow_line(void *to, char *text, size_t length, struct error *e)
     const struct export_value run = export_integer(rows->number);
     struct line line;
     if (lines_parse(text, length, &line, e) != 0)
-        return -1;
+        return LINE_DAMAGED;
     int result = line.kind == LINE_INTERVAL ? rows_add(rows, EXPORT_INTERVALS, &run, 1, line.json, e) : 0;
     lines_free_parsed(&line);
     return result;
@@ -209,7 +209,7 @@ static int take_pause(void *to, char *text, size_t length, struct error *e)
     struct rows *rows = to;
     struct pause_line line;
     if (run_pause_line(text, length, &line, e) != 0)
-        return -1;
+        return LINE_DAMAGED;
     const struct export_value given[] = {export_integer(rows->number),     export_text(line.where),
                                          export_integer(line.priority),    export_integer(line.start_ns),
                                          export_integer(line.duration_ns), export_integer(line.lasts)};

@@ -23,7 +23,7 @@ struct rows {
     struct survey *survey;
     enum export_format format;
     uint32_t wanted;         /* tables, a bit each */
-    const struct run *run;   /* that is being exported */
+    struct run *run;         /* that is being exported */
     int64_t number;          /* its, from 1 */
     int64_t series, samples; /* up to now */
     int64_t told_ns;         /* when progress was shown last */

@@ -15,13 +15,13 @@
 #define PRIORITIES    8
 #define LINES_AT_ONCE 64 /* between two looks for a signal that waits */
 
-/* A file of the run; NULL without a failure if it does not exist. */
-static int open_beside(const struct run *run, const char *name, FILE **file, struct error *e)
+/* A file of the run; NULL without a failure if it does not exist, or is none that is read: that is noted. */
+static int open_beside(struct run *run, const char *name, FILE **file, struct error *e)
 {
     struct folder folder;
     int result = run_open_folder(run, &folder, e), fd = result == 0 ? folder_open_file(&folder, name, e) : -1;
-    if (result == 0 && fd < 0)
-        result = errno == ENOENT ? 0 : -1;
+    if (result == 0 && fd < 0 && errno != ENOENT)
+        run_note_damage(run, e->text);
     *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (fd >= 0 && !*file) {
         close(fd);
@@ -31,9 +31,23 @@ static int open_beside(const struct run *run, const char *name, FILE **file, str
     return result;
 }
 
-int run_each_line(const struct run *run, const char *name, run_take_line *take, void *to, struct error *e)
+/* Its sentence, with that of the first line. */
+static void note_damaged(struct run *run, const char *name, size_t number, const struct error *first,
+                         size_t count)
 {
-    size_t number = 0;
+    struct text words = {0};
+    text_add(&words, "%s:%zu: %s", name, number, first->text);
+    if (count > 1)
+        text_add(&words, " (and %zu more %s)", count - 1, count == 2 ? "line" : "lines");
+    if (count)
+        run_note_damage(run, text_string(&words));
+    text_free(&words);
+}
+
+int run_each_line(struct run *run, const char *name, run_take_line *take, void *to, struct error *e)
+{
+    size_t number = 0, damaged = 0, first_at = 0;
+    struct error first;
     FILE *file;
     int result = open_beside(run, name, &file, e);
     char *text = file ? malloc(LINES_MAX_LENGTH + 1) : NULL;
@@ -41,15 +55,23 @@ int run_each_line(const struct run *run, const char *name, run_take_line *take, 
         result = error_set(e, "out of memory for %s/%s", run->folder, name);
     for (size_t length; text && result == 0 && lines_next(file, text, &length);) {
         number++;
-        if (length > LINES_MAX_LENGTH)
-            result = error_set(e, "a line has more than %d bytes", LINES_MAX_LENGTH);
-        else if (length)
+        if (length > LINES_MAX_LENGTH) {
+            error_set(e, "a line has more than %d bytes", LINES_MAX_LENGTH);
+            result = LINE_DAMAGED;
+        } else if (length) {
             result = take(to, text, length, e);
+        }
+        if (result == LINE_DAMAGED) {
+            first = damaged ? first : *e;
+            first_at = damaged++ ? first_at : number;
+            result = 0;
+        }
         if (result != 0)
             error_prefix(e, "%s/%s:%zu", run->folder, name, number);
         else if (number % LINES_AT_ONCE == 0)
             result = interrupt_check(e);
     }
+    note_damaged(run, name, first_at, &first, damaged);
     if (file && ferror(file) && result == 0)
         result = error_set_errno(e, errno, "reading %s/%s", run->folder, name);
     if (file)
@@ -72,12 +94,14 @@ static bool run_is_sample(const char *text, size_t length)
 static int run_sample_line(char *text, size_t length, const char **host, struct line *line, struct error *e)
 {
     char *quote = memchr(text + 2, '"', length - 2);
-    if (!quote || quote[1] != ',')
-        return error_set(e, "a sample does not name a host");
+    if (!quote || quote[1] != ',') {
+        error_set(e, "a sample does not name a host");
+        return LINE_DAMAGED;
+    }
     *quote = '\0';
     *host = text + 2;
     quote[1] = '[';
-    return lines_parse(quote + 1, length - (size_t)(quote + 1 - text), line, e);
+    return lines_parse(quote + 1, length - (size_t)(quote + 1 - text), line, e) == 0 ? 0 : LINE_DAMAGED;
 }
 
 /* ---- pauses.jsonl */
@@ -140,17 +164,18 @@ int run_pause_line(char *text, size_t length, struct pause_line *line, struct er
     *line = (struct pause_line){0};
     if (!memchr(text, '\0', length) && parse_pause(text, line))
         return 0;
-    return error_set(e,
-                     "a pause is damaged: \"%.*s\": expected [\"HOST\", PRIORITY, START_NS, DURATION_NS], "
-                     "and perhaps true",
-                     (int)(length < 60 ? length : 60), text);
+    error_set(e,
+              "a pause is damaged: \"%.*s\": expected [\"HOST\", PRIORITY, START_NS, DURATION_NS], "
+              "and perhaps true",
+              (int)(length < 60 ? length : 60), text);
+    return LINE_DAMAGED;
 }
 
 /* ---- samples.jsonl, sample by sample */
 
 /* The columns of a host as its latest header has them, by their numbers. */
 struct layout {
-    size_t *columns;
+    size_t *columns; /* NULL: it is damaged, and nobody knows what the values are that follow */
     size_t count;
     int64_t time_ns; /* of the latest sample */
 };
@@ -200,7 +225,7 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
     struct column *columns;
     size_t count;
     if (lines_columns(header, &columns, &count, e) != 0)
-        return -1;
+        return LINE_DAMAGED;
     struct layout *layout = host ? layout_of(r, host, true) : NULL;
     size_t *numbers = layout ? calloc(count + 1, sizeof *numbers) : NULL;
     int result = -1;
@@ -219,18 +244,29 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
     return result;
 }
 
+static void forget_layouts(struct reader *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free(r->layouts[i].columns);
+        r->layouts[i].columns = NULL;
+    }
+}
+
 static int pass_sample(struct reader *r, char *text, size_t length, struct error *e)
 {
     const char *host = NULL;
     struct line line = {0};
-    if (run_sample_line(text, length, &host, &line, e) != 0)
-        return -1;
+    int result = run_sample_line(text, length, &host, &line, e);
+    if (result != 0)
+        return result;
     struct layout *layout = layout_of(r, host, false);
-    int result = 0;
-    r->odd.left_out += !layout;
-    if (layout) {
-        const struct sample sample = {line.time_ns, layout->columns, line.values,
-                                      line.count < layout->count ? line.count : layout->count,
+    bool known = layout && layout->columns;
+    r->odd.left_out += !known;
+    if (known && line.count != layout->count) {
+        error_set(e, "a sample has %zu values, its header %zu columns", line.count, layout->count);
+        result = LINE_DAMAGED;
+    } else if (known) {
+        const struct sample sample = {line.time_ns, layout->columns, line.values, line.count,
                                       line.time_ns < layout->time_ns};
         r->odd.back += sample.back;
         layout->time_ns = line.time_ns;
@@ -246,21 +282,22 @@ static int take_line(void *to, char *text, size_t length, struct error *e)
     struct line line;
     if (run_is_sample(text, length))
         return pass_sample(r, text, length, e);
-    if (lines_parse(text, length, &line, e) != 0)
-        return -1;
-    int result = line.kind == LINE_HEADER ? take_header(r, line.json, e) : 0;
+    int result = lines_parse(text, length, &line, e) != 0 ? LINE_DAMAGED
+                 : line.kind == LINE_HEADER               ? take_header(r, line.json, e)
+                                                          : 0;
+    if (result == LINE_DAMAGED && strstr(text, "header"))
+        forget_layouts(r);
     lines_free_parsed(&line);
     return result;
 }
 
-int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to,
-                    struct samples_odd *odd, struct error *e)
+int run_each_sample(struct run *run, const struct sample_taker *taker, void *to, struct samples_odd *odd,
+                    struct error *e)
 {
     struct reader r = {.taker = taker, .to = to, .index = json_object()};
     int result = r.index ? run_each_line(run, "samples.jsonl", take_line, &r, e)
                          : error_set(e, "out of memory for %s/samples.jsonl", run->folder);
-    for (size_t i = 0; i < r.count; i++)
-        free(r.layouts[i].columns);
+    forget_layouts(&r);
     free(r.layouts);
     json_decref(r.index);
     *odd = r.odd;
@@ -450,8 +487,9 @@ static int take_pause(void *to, char *text, size_t length, struct error *e)
 {
     struct pause_reader *reader = to;
     struct pause_line line;
-    if (reader->run->pause_count == PAUSE_LIMIT || run_pause_line(text, length, &line, NULL) != 0 ||
-        strlen(line.where) > PAUSE_PLACE) {
+    if (run_pause_line(text, length, &line, e) != 0)
+        return LINE_DAMAGED;
+    if (reader->run->pause_count == PAUSE_LIMIT || strlen(line.where) > PAUSE_PLACE) {
         reader->run->pauses_left_out++;
         return 0;
     }
@@ -469,9 +507,23 @@ static int load_pauses(struct run *run, struct error *e)
     return run_each_line(run, "pauses.jsonl", take_pause, &(struct pause_reader){.run = run}, e);
 }
 
+/* What reads the flows' lines later is to know before whether they are whole. */
+static int look_at_line(void *to, char *text, size_t length, struct error *e)
+{
+    struct line line;
+    int result = lines_parse(text, length, &line, e) == 0 ? 0 : LINE_DAMAGED;
+    (void)to;
+    lines_free_parsed(&line);
+    return result;
+}
+
 int run_load_samples(struct run *run, struct error *e)
 {
-    return load_samples(run, e) == 0 && load_pauses(run, e) == 0 ? 0 : -1;
+    json_decref(run_load_settings(run));
+    return load_samples(run, e) == 0 && load_pauses(run, e) == 0 &&
+                   run_each_line(run, "flows.jsonl", look_at_line, NULL, e) == 0
+               ? 0
+               : -1;
 }
 
 void run_free_samples(struct run *run)

@@ -5,13 +5,14 @@
 #include "reports/results/run.h"
 #include <stdint.h>
 
-/* Takes a whole line, which it may change. */
+/* Takes a whole line, which it may change. 0; LINE_DAMAGED: it is none that a run writes; -1: reading ends. */
 typedef int run_take_line(void *to, char *text, size_t length, struct error *e);
+#define LINE_DAMAGED 1
 
-/* Hand on each line of the file of this name that is not empty; the sentence of a failure names the file and
- * the line. A file that does not exist has none, and neither is a line without an end one: the run was killed
- * as it wrote it. */
-int run_each_line(const struct run *run, const char *name, run_take_line *take, void *to, struct error *e);
+/* Hand on each line of the file of this name that is not empty. Lines that are damaged are left out, the first
+ * is noted (run_note_damage). A file that does not exist has none, and neither is a line without an end one:
+ * the run was killed as it wrote it. */
+int run_each_line(struct run *run, const char *name, run_take_line *take, void *to, struct error *e);
 
 /* A line of pauses.jsonl; `where` points into the text. Times are as in the file: within LINES_MOST, and so
  * is their sum. */
@@ -21,6 +22,7 @@ struct pause_line {
     int64_t start_ns, duration_ns;
     bool lasts; /* when the run ends */
 };
+/* 0 or LINE_DAMAGED. */
 int run_pause_line(char *text, size_t length, struct pause_line *line, struct error *e);
 
 /* ---- samples.jsonl, sample by sample */
@@ -47,7 +49,7 @@ struct sample_taker {
 };
 
 /* Hand on all columns and samples. */
-int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to,
+int run_each_sample(struct run *run, const struct sample_taker *taker, void *to,
                     struct samples_odd *odd, struct error *e);
 #define SAMPLES_BACK "are earlier than the sample of their host before them"
 

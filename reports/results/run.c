@@ -224,25 +224,39 @@ int run_open_folder(const struct run *run, struct folder *folder, struct error *
     return opened;
 }
 
-int run_load_settings(const struct run *run, json_t **settings, struct error *e)
+void run_note_damage(struct run *run, const char *sentence)
+{
+    size_t above = strlen(run->folder);
+    if (run->damage)
+        return;
+    if (strncmp(sentence, run->folder, above) == 0 && sentence[above] == '/') /* it is said in front of it */
+        sentence += above + 1;
+    const char *reason = run_text(run, "reason");
+    run->damage = strdup(sentence);
+    json_object_set_new(run->result, "reason",
+                        *reason ? json_textf("%s; %s", reason, sentence) : json_text(sentence));
+    json_object_set_new(run->result, "complete", json_false());
+    json_object_set_new(run->result, "verdict", json_text("incomplete"));
+}
+
+json_t *run_load_settings(struct run *run)
 {
     static const char name[] = "settings.json";
     struct folder folder;
-    int result = run_open_folder(run, &folder, e);
-    *settings = NULL;
-    if (result == 0 && folder_has(&folder, name)) {
-        *settings = json_file_load_in(&folder, name, DOCUMENT_RESULT, e);
-        result = *settings ? 0 : -1;
-    }
-    folder_close(&folder);
-    json_t *wrong = *settings ? result_take_out_wrong(SETTINGS_DOCUMENT, *settings) : NULL, *sentence;
+    struct error e;
+    json_t *settings = NULL, *sentence;
     size_t i;
+    if (run_open_folder(run, &folder, &e) == 0 && folder_has(&folder, name) &&
+        !(settings = json_file_load_in(&folder, name, DOCUMENT_RESULT, &e)))
+        run_note_damage(run, e.text);
+    folder_close(&folder);
+    json_t *wrong = settings ? result_take_out_wrong(SETTINGS_DOCUMENT, settings) : NULL;
     json_array_foreach(wrong, i, sentence)
     {
         log_warning("%s/%s", run->folder, json_string_value(sentence));
     }
     json_decref(wrong);
-    return result;
+    return settings;
 }
 
 static int check_result(const struct run *run, struct error *e)
@@ -294,17 +308,11 @@ static json_t *load_result(const struct folder *folder, const char *const *paths
 }
 
 /* Its figures are of measurements that are not there any more: that is not a whole result. */
-static void note_damage(struct run *run, const struct folder *folder)
+static void check_files(struct run *run, const struct folder *folder)
 {
     struct error e;
-    if (result_files_check(folder, run->result, &e) == 0)
-        return;
-    const char *reason = run_text(run, "reason");
-    run->damage = strdup(e.text);
-    json_object_set_new(run->result, "complete", json_false());
-    json_object_set_new(run->result, "verdict", json_text("incomplete"));
-    json_object_set_new(run->result, "reason",
-                        *reason ? json_textf("%s; %s", reason, e.text) : json_text(e.text));
+    if (result_files_check(folder, run->result, &e) != 0)
+        run_note_damage(run, e.text);
 }
 
 /* What the tables then lack is among the run's warnings. */
@@ -404,7 +412,7 @@ static int read_result(struct run *run, const char *const *paths, struct error *
             if (!paths)
                 place_flows(run);
             take_out_wrong(run);
-            note_damage(run, &folder);
+            check_files(run, &folder);
         }
     }
     if (!run->result)

@@ -63,7 +63,7 @@ struct run {
     size_t series_count;
     json_t *series_index; /* host, line break and name -> number of the series */
     struct pause *pauses;
-    size_t pause_count, pauses_left_out; /* damaged lines, and those beyond a limit */
+    size_t pause_count, pauses_left_out; /* those beyond a limit */
     struct samples_odd samples_odd;
     json_t *pause_hosts; /* its keys are the hosts of the pauses */
 };
@@ -116,10 +116,15 @@ const char *run_cell_folder(const json_t *cell, json_t *taken);
 
 /* Open the run's folder: a result, or a cell in one. A cell that is a link is not followed. */
 int run_open_folder(const struct run *run, struct folder *folder, struct error *e);
-/* settings.json, of which values of the wrong type are warned of and left out: a new reference. NULL without
- * an error: results of some labs have none. */
-int run_load_settings(const struct run *run, json_t **settings, struct error *e);
-/* Read samples.jsonl and pauses.jsonl, which only drawings over time need. */
+/* The one place that says what is broken of a result whose result.json can be read: a file is not what the run
+ * wrote (the sentence names it, and where it has lines the line). The run is then incomplete, and what is
+ * there of it is taken. The first such thing is kept. */
+void run_note_damage(struct run *run, const char *sentence);
+/* settings.json, of which values of the wrong type are warned of and left out: a new reference. NULL: results
+ * of some labs have none, or it is broken (run_note_damage). */
+json_t *run_load_settings(struct run *run);
+/* Read samples.jsonl and pauses.jsonl, which only drawings over time need; all other files that are broken
+ * are noted, too (run_note_damage). */
 int run_load_samples(struct run *run, struct error *e);
 void run_free_samples(struct run *run);
 

@@ -93,7 +93,7 @@ static int take_line(void *to, char *text, size_t length, struct error *e)
     struct flow_reader *r = to;
     struct line line;
     if (lines_parse(text, length, &line, e) != 0)
-        return -1;
+        return LINE_DAMAGED;
     const char *name = run_member(line.json, "flow");
     bool is_drawn = *name && (line.kind == LINE_INTERVAL || line.kind == LINE_ERROR);
     struct flow_state *flow = is_drawn ? flow_of(r, name) : NULL;

@@ -6,7 +6,7 @@
 #include "reports/trace/places.h"
 
 struct trace_parts {
-    const struct run *run;
+    struct run *run;
     struct trace_writer writer;
     const char *path; /* for sentences */
     struct places places;

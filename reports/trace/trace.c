@@ -48,7 +48,7 @@ static int take_pause(void *to, char *text, size_t length, struct error *e)
     struct trace_parts *t = reader->parts;
     struct pause_line line;
     if (run_pause_line(text, length, &line, e) != 0)
-        return -1;
+        return LINE_DAMAGED;
     size_t place = places_find(&t->places, line.where);
     struct trace_lane *lane = place == PLACE_NONE ? NULL : places_paused(&t->places, place, line.priority);
     reader->without_place += !lane;
@@ -127,7 +127,7 @@ static int write_parts(struct trace_parts *t, struct error *e)
     return 0;
 }
 
-static int write_trace(const struct run *run, int fd, struct trace_made *made, struct error *e)
+static int write_trace(struct run *run, int fd, struct trace_made *made, struct error *e)
 {
     struct trace_parts t = {.run = run, .path = text_string(&made->path)};
     int result = trace_writer_open(&t.writer, fd, e);
@@ -148,7 +148,7 @@ static int write_trace(const struct run *run, int fd, struct trace_made *made, s
 #define TRACE_BEGINS "\x0a\x04\x50\x01\x68\x01"
 
 /* A file of its own until it is whole, which then replaces a trace of its name. `chosen`: by the user. */
-static int write_file(const struct run *run, const struct folder *folder, const char *name, bool chosen,
+static int write_file(struct run *run, const struct folder *folder, const char *name, bool chosen,
                       struct trace_made *made, struct error *e)
 {
     const struct output output = {
@@ -170,7 +170,7 @@ static int write_file(const struct run *run, const struct folder *folder, const 
 }
 
 /* A path that the user named. */
-static int write_named(const struct run *run, const char *out, struct trace_made *made, struct error *e)
+static int write_named(struct run *run, const char *out, struct trace_made *made, struct error *e)
 {
     struct folder folder = {.fd = -1};
     char *parent;
@@ -189,7 +189,7 @@ static int write_named(const struct run *run, const char *out, struct trace_made
     return result;
 }
 
-static int write_in_run(const struct run *run, struct trace_made *made, struct error *e)
+static int write_in_run(struct run *run, struct trace_made *made, struct error *e)
 {
     struct folder folder = {.fd = -1};
     int result = run_open_folder(run, &folder, e);

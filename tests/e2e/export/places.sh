@@ -90,19 +90,27 @@ check_exit 0 "without --out it is in the result" "$H" export case
 check "  as export.sqlite" test -s case/export.sqlite
 check_exit 0 "CSV files too" "$H" export case --format csv
 check "  in export-csv" test -s case/export-csv/samples.csv
+samples=$(wc -l <case/export-csv/samples.csv)
 check_exit 0 "which is no run of the sweep" "$H" export case --out x.sqlite
 rm x.sqlite
 
 # ---- results from elsewhere
+damaged() { # what, PATTERN: the rest is exported
+    check_exit 1 "$1 is left out" "$H" export case --out x --format csv
+    check_says "  with the file and the line" "$2.*: the run is not whole$" err
+    check "  and the run is not whole" test "$(grep -c ',incomplete,.*jsonl\?:' x/runs.csv)" = 1
+    check "  all other samples are there" test "$(wc -l <x/samples.csv)" -ge $((samples - 2000))
+    rm -r x
+}
 fresh_case
 sed -i '3s/.*/["a",3,/' case/02/samples.jsonl
-refused "a damaged sample" 'case/02/samples\.jsonl:3: ' case --out x.sqlite
+damaged "a damaged sample" 'case/02: samples\.jsonl:3: '
 fresh_case
 sed -i '1s/.*/[1]/' case/01/flows.jsonl
-refused "a damaged line of flows" 'case/01/flows\.jsonl:1: ' case --out x --format csv
+damaged "a damaged line of flows" 'case/01: flows\.jsonl:1: '
 fresh_case
 echo '["h0",9,1,2]' >>case/02/pauses.jsonl
-refused "a damaged pause" 'case/02/pauses\.jsonl:[0-9]*: a pause is damaged' case --out x.sqlite
+damaged "a damaged pause" 'case/02: pauses\.jsonl:[0-9]*: a pause is damaged'
 fresh_case
 truncate -s -9 case/02/samples.jsonl
 check_exit 0 "a last line without its end is no line" "$H" export case --out x.sqlite
@@ -111,13 +119,22 @@ truncate -s 100 case/01/result.json
 refused "a result that was cut" 'case/01/result\.json' case/01 --out x.sqlite
 fresh_case
 echo '{' >case/01/settings.json
-refused "settings that are no document" 'case/01/settings\.json' case --out x.sqlite
+damaged "settings that are no document" 'case/01: settings\.json:2:'
+not_read() { # NAME WHAT
+    if [ "$1" = 01/result.json ]; then
+        refused "$1 is $2" "$1 is not a regular file" case/01 --out x.sqlite
+    else
+        check_exit 1 "$1 is $2: it is not read" "$H" export case/01 --out x.sqlite --force
+        check_says "  which is said" "case/01: ${1#*/} is not a regular file.*: the run is not whole" err
+        rm x.sqlite
+    fi
+}
 for name in 01/result.json 01/samples.jsonl 01/settings.json; do
     fresh_case
     rm "case/$name" && ln -s "$good/$name" "case/$name"
-    refused "$name is a link" "$name is not a regular file" case/01 --out x.sqlite
+    not_read "$name" "a link"
     rm "case/$name" && mkfifo "case/$name"
-    refused "$name is a FIFO" "$name is not a regular file" case/01 --out x --format csv
+    not_read "$name" "a FIFO"
 done
 fresh_case
 jq '.cells[1].folder = "../01"' "$good/index.json" >case/index.json

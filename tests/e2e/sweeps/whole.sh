@@ -76,6 +76,49 @@ edited "no completeness" 'del(.complete)' 'result.json: complete: expected true 
 edited "a phase that begins before the one before it ends" '.phases[1].start_ns -= 1' 'result.json: phases\[1\] starts at [0-9]+ ns, and what is before it ends at [0-9]+ ns'
 edited "a phase that ends before it starts" '.phases[1].end_ns = .phases[1].start_ns - 1' 'result.json: phases\[1\] is from [0-9]+ to [0-9]+ ns: it ends before it starts'
 
+# ---- a file of the size that it had: its end is zeros, or a line in it is damaged
+for file in samples flows pauses; do
+    fresh_case
+    end=$(stat -c %s "case/01/$file.jsonl")
+    dd if=/dev/zero of="case/01/$file.jsonl" bs=1 seek=$((end - 40)) count=40 conv=notrunc status=none
+    check_exit 1 "a $file.jsonl that ends in zeros: the sweep is not whole" "$H" status case
+    check_says "  which is said" "case/01: $file.jsonl: its last line, at byte $end, has no end" out
+done
+damaged "pauses that end in zeros" "pauses.jsonl: its last line, at byte $end, has no end"
+check_exit 0 "a resume makes the run again" "$H" run --resume case --no-report --quiet
+check_exit 0 "  and the sweep is whole" "$H" status case
+damaged_line() { # FILE SENTENCE: of the file in case/02, for all that read it
+    check_exit 1 "explain of a sweep with a damaged $1" "$H" explain case
+    check_says "  says it" "case/02: $1:$2.*: the run is not whole" err
+    check_says "  of that run alone" '^not known: the run is not complete' out
+    for command in "report case --out page" "report case/02 --out page" "trace case" "trace case/02" "export case --format csv --out rows --force"; do
+        # shellcheck disable=SC2086 # words of a command
+        check_exit 1 "  so does $command" "$H" $command
+        check_says "  with the same sentence" "case/02: $1:$2.*: the run is not whole" err
+    done
+    check "  all of the other run is exported" test "$(grep -c ^1, rows/samples.csv)" = "$samples"
+    check "  whose row has its verdict" test "$(cut -d, -f1-14 rows/runs.csv | grep -c ',incomplete')" = 1
+}
+"$H" export "$good" --format csv --out rows --force >out 2>&1
+samples=$(grep -c ^1, rows/samples.csv)
+fresh_case
+line=$(grep -n '^\["' case/02/samples.jsonl | sed -n '3s/:.*//p')
+sed -i "${line}s/[0-9]]/x]/" case/02/samples.jsonl
+check "a byte of samples.jsonl changed" test "$(stat -c %s case/02/samples.jsonl)" = "$(stat -c %s "$good/02/samples.jsonl")"
+damaged_line samples.jsonl "$line: a sample"
+fresh_case
+sed -i '2s/./[/' case/02/flows.jsonl
+damaged_line flows.jsonl '2: '
+fresh_case
+sed -i '3s/,/;/' case/02/pauses.jsonl
+damaged_line pauses.jsonl '3: a pause is damaged'
+fresh_case
+truncate -s 300 case/02/settings.json
+check_exit 1 "torn settings do not stop an export" "$H" export case --format csv --out rows --force
+check_says "  which names them" 'case/02: settings.json has 300 bytes' err
+check "  and has both runs" test "$(wc -l <rows/runs.csv)" = 3
+check_exit 1 "  nor a trace" "$H" trace case/02
+
 # ---- samples in another order: each reader says so
 fresh_case
 awk '/^\["h0"/ && !held && n++ == 1 { held = $0; next } { print } /^\["h0"/ && held && !done { print held; done = 1 }' "$good/01/samples.jsonl" >case/01/samples.jsonl

@@ -37,25 +37,30 @@ check_exit 2 "one result is taken" ./harness trace "$good" "$good"
 check_exit 2 "a sweep has no single trace" ./harness trace "$sweep" --out "$SCRATCH/x"
 check_says "  and the sentence says what to name" "is a sweep.*$sweep/01" "$SCRATCH/err"
 
-# ---- damaged lines: the file and the line
+# ---- what is damaged is left out, with the file and the line
+damaged() { # what, PATTERN
+    check_exit 1 "$1" ./harness trace "$run"
+    check_says "  the sentence says why" "$2.*: the run is not whole" "$SCRATCH/err"
+    if grep -aqx old "$run/trace.pftrace"; then nok "  and the rest is drawn"; else ok "  and the rest is drawn"; fi
+}
 for file in pauses samples flows; do
     fresh
     sed -i '3s/.*/["a",3,/' "$run/$file.jsonl"
-    refused "a damaged line of $file.jsonl is refused" "run/$file\\.jsonl:3: "
+    damaged "a damaged line of $file.jsonl" "run: $file\\.jsonl:3: "
     fresh
     truncate -s -9 "$run/$file.jsonl"
     check_exit 0 "a last line of $file.jsonl without its end is no line" ./harness trace "$run"
 done
 fresh
 echo '["h0",9,1,2]' >>"$run/pauses.jsonl"
-refused "a priority that does not exist is refused" 'pauses\.jsonl:66: a pause is damaged'
+damaged "a priority that does not exist" 'pauses\.jsonl:66: a pause is damaged'
 fresh
 echo '{' >"$run/settings.json"
-refused "settings that are no document are refused" 'settings\.json'
+damaged "settings that are no document" 'settings\.json'
 fresh
 rm "$run/pauses.jsonl"
 ln -s /etc/passwd "$run/pauses.jsonl"
-refused "a link in the result is not followed" 'pauses\.jsonl is not a regular file'
+damaged "a link in the result is not followed" 'pauses\.jsonl is not a regular file'
 
 # ---- what cannot be drawn is counted
 fresh
