@@ -484,14 +484,30 @@ static struct help help_of_disobeying(const struct seen *s, const struct cause *
     return help;
 }
 
+/* Weights for all classes, without the classes that there are, of which a strict one goes first. */
+static struct help help_of_starved(const struct seen *s, const struct cause *cause)
+{
+    static const char *const keys[] = {"selection", "prio_to_tc"};
+    const char *role = seen_role(s, s->network.ports[cause->port].node);
+    const json_t *ets =
+        json_object_get(json_object_get(json_object_get(s->settings, role), "read_back"), "ets");
+    struct text set = {0};
+    text_add(&set, "settings_of.%s.ets={\"weights\": [12, 12, 12, 12, 13, 13, 13, 13]", role);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (json_object_get(ets, keys[k]))
+            text_add(&set, ", \"%s\": null", keys[k]);
+    text_add(&set, "}");
+    struct help help = {"ETS gives each priority a part of the line", xstrdup(text_string(&set))};
+    text_free(&set);
+    return help;
+}
+
 struct help cause_help(struct seen *s, const struct cause *cause)
 {
     const struct cause_words *words = &cause_words[cause->kind];
     const struct help none = {NULL, NULL};
     if (cause->starved)
-        return (struct help){"ETS gives each priority a part of the line",
-                             xasprintf("settings_of.%s.ets={\"weights\": [12, 12, 12, 12, 13, 13, 13, 13]}",
-                                       seen_role(s, s->network.ports[cause->port].node))};
+        return help_of_starved(s, cause);
     if (cause->overridden && cause->kind != CAUSE_STORM && cause->kind != CAUSE_DEADLOCK)
         return (struct help){
             "a watchdog that takes only longer pauses for a storm lets these stop the sender", NULL};

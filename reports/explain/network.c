@@ -132,30 +132,64 @@ static bool samples_queues(const struct seen *s, size_t node, int priority)
 /* Lower priorities have less than this part of what the higher ones have, where these go first. */
 #define STARVES 0.1
 
-/* Do flows of higher priorities take what this one lacks at the port: all that they ask for, at a port that
- * is full, or nearly all that passes? Adds a line if so; returns whether the port is full. */
+/* The ETS weight of a priority's traffic class; 0: it is strict. */
+static int64_t weight_of(const json_t *ets, int priority, int *class)
+{
+    char name[] = "0";
+    name[0] = (char)('0' + priority);
+    const json_t *mapped = json_object_get(json_object_get(ets, "prio_to_tc"), name);
+    *class = mapped ? (int)json_integer_value(mapped) : priority;
+    const char *selection =
+        json_string_value(json_array_get(json_object_get(ets, "selection"), (size_t) * class));
+    return selection && strcmp(selection, "strict") == 0
+               ? 0
+               : json_integer_value(json_array_get(json_object_get(ets, "weights"), (size_t) * class));
+}
+
+/* Does the switch send all that waits of a priority before it sends what waits of the other one? Without
+ * weights the higher priority goes first; else strict classes do, of these the higher one. */
+static bool goes_first(const struct seen *s, const json_t *ets, int priority, int other)
+{
+    bool weighted = false, simulated = json_is_true(run_get(s->run, "simulated"));
+    int class, other_class;
+    for (int k = 0; k < PRIORITIES; k++)
+        weighted |= weight_of(ets, k, &class) > 0;
+    if (priority < 0 || priority >= PRIORITIES || other < 0 || other >= PRIORITIES || !weighted)
+        return priority > other;
+    int64_t weight = weight_of(ets, priority, &class), other_weight = weight_of(ets, other, &other_class);
+    if (class == other_class)
+        return simulated && priority > other;
+    return !weight && (other_weight || class > other_class);
+}
+
+/* Do flows of priorities that go first take what this one lacks at the port: all that they ask for, at a port
+ * that is full, or nearly all that passes? Adds a line if so; returns whether the port is full. */
 static bool look_at_priorities(struct seen *s, size_t port, int priority, struct text *evidence)
 {
-    double higher = 0, pleased = 0, own = 0;
+    double first = 0, pleased = 0, own = 0;
     bool asks = false;
-    const json_t *read_back =
-        json_object_get(json_object_get(s->settings, seen_role(s, s->network.ports[port].node)), "read_back");
+    const json_t *ets = json_object_get(
+        json_object_get(json_object_get(s->settings, seen_role(s, s->network.ports[port].node)), "read_back"),
+        "ets");
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        if (flow->priority < priority || !seen_passes(s, flow, WAY_MUST, port))
+        bool before = goes_first(s, ets, flow->priority, priority);
+        if ((!before && flow->priority != priority) || !seen_passes(s, flow, WAY_MUST, port))
             continue;
-        asks |= flow->priority == priority && !seen_takes_all(flow);
-        own += flow->priority == priority ? flow->result_bps : 0;
-        higher += flow->priority > priority ? flow->result_bps : 0;
-        pleased += flow->priority > priority && seen_takes_all(flow) ? flow->result_bps : 0;
+        asks |= !before && !seen_takes_all(flow);
+        own += before ? 0 : flow->result_bps;
+        first += before ? flow->result_bps : 0;
+        pleased += before && seen_takes_all(flow) ? flow->result_bps : 0;
     }
-    bool full = seen_use(s, port, NULL) >= SEEN_FULL && pleased > own, starves = own < STARVES * higher;
-    if (!asks || json_object_get(read_back, "ets") || !(full || starves))
+    bool full = seen_use(s, port, NULL) >= SEEN_FULL && pleased > own, starves = own < STARVES * first;
+    if (!asks || !(full || starves))
         return false;
-    text_add(evidence, "at %s flows of higher priorities than %d have", s->network.ports[port].name,
-             priority);
-    judge_add_rate(evidence, " ", higher, "");
-    judge_add_rate(evidence, ", those of this one ", own, ": without ETS the higher priority goes first\n");
+    text_add(evidence, "at %s flows of %s %d have", s->network.ports[port].name,
+             ets ? "priorities that go before" : "higher priorities than", priority);
+    judge_add_rate(evidence, " ", first, "");
+    judge_add_rate(evidence, ", those of this one ", own, "");
+    text_add(evidence, ": %s\n",
+             ets ? "ETS serves strict classes first" : "without ETS the higher priority goes first");
     return full;
 }
 

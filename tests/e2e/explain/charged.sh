@@ -51,6 +51,15 @@ said "  and nothing is said to have gone by another link" '[.causes[].evidence[]
 # ---- two priorities of one host, of which the higher one filled the switch while it was paused
 own priorities '.settings.pfc = [3, 4] | .flows = [flow("a"; "h0"; "h1"), flow("b"; "h0"; "h1") + {priority: 4}] | .storms = [{role: "h1", priority: 4, start: "3ms", stop: "3500us"}]'
 said "a higher priority goes first: no line is slower, and the flow lost what it has less than half of its line" 'said[0] == "priorities s0:1" and (said | any(startswith("slower-link")) | not) and about(cost("priorities"; "s0:1"; "a"); 0.33; 0.03) and .causes[0].set == "settings_of.s0.ets={\"weights\": [12, 12, 12, 12, 13, 13, 13, 13]}"'
+strict='.settings.pfc = [1, 2, 3] | .flows = [flow("a"; "h0"; "h3") + {priority: 1}, flow("b"; "h1"; "h3") + {priority: 2}, flow("c"; "h2"; "h3")] | .settings_of.s0.ets'
+own strict "$strict"' = {weights: [0, 40, 60, 0], selection: ["strict", "ets", "ets", "strict"]}'
+said "  with ETS a strict class does" 'said == ["incast h3"] and (.causes[0].evidence | any(test("those of this one 0 Mb/s: ETS serves strict classes first$")))'
+own strict "$strict"' = {weights: [0, 40, 60, 0], selection: ["strict", "ets", "ets", "strict"]}' --set "$(jq -r '.causes[0].set' "$SCRATCH/own.json")"
+said "    and weights for all, which are advised, help" '[of[].delivered] | max - min < 0.02'
+own strict "$strict"' = {weights: [0, 0, 40, 60], prio_to_tc: {"2": 2, "3": 3}}'
+said "    also one of a lower priority" '.causes[0].evidence | any(test("those of this one 0 Mb/s: ETS serves strict classes first$"))'
+own strict "$strict"' = {weights: [0, 20, 30, 50]}'
+said "    and none where all have weights" '(.causes[0].evidence | any(contains("ETS")) | not) and (.causes[0].help | contains("ETS") | not)'
 
 # ---- losses of a switch whose PFC is on
 own ignores "$two"' | .settings_of.h1.pfc = []'
