@@ -27,8 +27,8 @@ const struct cause_words cause_words[CAUSES] = {
                             "lab.defaults.host.nic.recovery=selective-repeat", NULL, false},
     [CAUSE_PAUSES_LOST] = {"link-damages", "the link ", " loses PFC frames", NULL, NULL, NULL, false},
     [CAUSE_HEADROOM] = {"headroom", "the headroom of ",
-                        " is too short: with PFC on, it lost frames all the same", "more headroom",
-                        "lab.defaults.switch.headroom=64KB", NULL, false},
+                        " is too short: with PFC on, it lost frames all the same", "more headroom", NULL,
+                        NULL, false},
     [CAUSE_NOT_LOSSLESS] = {"not-lossless", "", " is not lossless: what a switch has no room for is lost",
                             "PFC on the priority", "settings.pfc=", "pfc", false},
     [CAUSE_DISOBEYS] = {"not-lossless", "", " does not obey pauses: what a switch has no room for is lost",
@@ -302,7 +302,7 @@ static bool waited_for_routes(struct seen *s, const struct cause *cause)
         return false;
     const size_t ends[] = {cause->port, s->network.ports[cause->port].peer};
     for (size_t k = 0; k < 2; k++)
-        if (judge_port_beside(s, ends[k], priority, false) != NETWORK_NONE)
+        if (judge_port_beside(s, ends[k], priority, BESIDE_ANY) != NETWORK_NONE)
             return true;
     return false;
 }
@@ -326,8 +326,6 @@ static int64_t beyond_set(const struct seen *s, const char *of, const char *key,
 /* Does the run have already what would be set? */
 static bool is_set(struct seen *s, const struct cause *cause, const char *set)
 {
-    if (cause->kind == CAUSE_HEADROOM)
-        return beyond_set(s, "lab.defaults.switch", "headroom", set, -1) >= 0;
     if (cause->kind == CAUSE_LINK_DOWN)
         return !waited_for_routes(s, cause) ||
                beyond_set(s, "lab.defaults.switch", "convergence", set, 1) <= 0;
@@ -337,7 +335,7 @@ static bool is_set(struct seen *s, const struct cause *cause, const char *set)
         return strcmp(run_member(run_get(s->run, "lab.defaults.host.nic"), "recovery"), "selective-repeat") ==
                0;
     if (cause->kind == CAUSE_UPLINK)
-        return judge_port_beside(s, cause->port, cause->priority, false) == NETWORK_NONE ||
+        return judge_port_beside(s, cause->port, cause->priority, BESIDE_WITH_ROOM) == NETWORK_NONE ||
                strcmp(run_member(run_get(s->run, "lab.defaults.switch"), "routing"), "adaptive") == 0;
     if (set && strcmp(set, WATCHDOG) == 0)
         return watchdog_acts(s);
@@ -484,6 +482,20 @@ static struct help help_of_disobeying(const struct seen *s, const struct cause *
     return help;
 }
 
+/* Where the lab states a headroom a simulated switch has what its links need without that. */
+static struct help help_of_headroom(const struct seen *s, const struct cause *cause)
+{
+    const char *words = cause_words[CAUSE_HEADROOM].help;
+    const json_t *own = json_object_get(run_get(s->run, "lab.switches"), cause->culprit);
+    bool of_own = json_object_get(own, "headroom");
+    if (!json_is_true(run_get(s->run, "simulated")) ||
+        (!of_own && !run_get(s->run, "lab.defaults.switch.headroom")))
+        return (struct help){words, NULL};
+    return (struct help){"more headroom: what its links need is the default",
+                         of_own ? xasprintf("lab.switches.%s.headroom=null", cause->culprit)
+                                : xstrdup("lab.defaults.switch.headroom=null")};
+}
+
 /* Weights for all classes, without the classes that there are, of which a strict one goes first. */
 static struct help help_of_starved(const struct seen *s, const struct cause *cause)
 {
@@ -511,6 +523,8 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     if (cause->overridden && cause->kind != CAUSE_STORM && cause->kind != CAUSE_DEADLOCK)
         return (struct help){
             "a watchdog that takes only longer pauses for a storm lets these stop the sender", NULL};
+    if (cause->kind == CAUSE_HEADROOM && !cause->helpless)
+        return help_of_headroom(s, cause);
     bool slower = words->help && strcmp(words->help, SLOWER) == 0;
     if (!words->help || cause->helpless || is_set(s, cause, words->set) || (slower && cause->worst <= 0))
         return none;

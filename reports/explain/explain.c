@@ -306,10 +306,12 @@ static bool costs_are_known(const struct seen *s)
 }
 
 /* It took something from flows or, where what it took is not known, stopped ports. A link that fails is told
- * of beside what took more, and a storm whatever it took: they are to be mended. */
+ * of beside what took more, a storm whatever it took, and a headroom that is too short: they are to be
+ * mended. */
 static bool is_told(const struct seen *s, const struct cause *cause, const struct cause *first)
 {
-    if (cause->kind == CAUSE_LINK_DOWN && cause->cost >= WRONG)
+    if ((cause->kind == CAUSE_LINK_DOWN && cause->cost >= WRONG) ||
+        (cause->kind == CAUSE_HEADROOM && cause->sureness == SURE))
         return true;
     if (slows_a_flow(s, cause))
         return cause->cost >= MINOR * first->cost;

@@ -30,9 +30,11 @@ bool judge_failed(const struct seen *s, size_t port);
 /* Both directions of a link have one name, with the node first that the network has first; the caller frees.
  */
 char *judge_link_name(const struct seen *s, size_t port);
-/* A port that packets of the flows that pass this one may take as well; `failed`: whose link went down, so
- * that what is more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
-size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed);
+/* A port that packets of the flows that pass this one may take as well: any, or one that is not full, by
+ * whichever path, or one whose link went down, so that what is more than this one carries is what the other
+ * one does not. NETWORK_NONE: there is none. */
+enum beside { BESIDE_ANY, BESIDE_WITH_ROOM, BESIDE_FAILED };
+size_t judge_port_beside(struct seen *s, size_t port, int priority, enum beside which);
 /* The port by which all packets of the flow reach its receiver; NETWORK_NONE: unknown. */
 size_t judge_last_port(const struct seen *s, const struct flow_seen *flow);
 /* Is it one that loses packets? */

@@ -81,16 +81,28 @@ bool judge_failed(const struct seen *s, size_t port)
     return (double)(to - from) > MATTERS * (double)s->measure_ns;
 }
 
-size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
+/* With `adaptive` whichever path it takes. */
+static bool may_take(struct seen *s, const struct flow_seen *flow, size_t port, bool adaptive)
+{
+    return adaptive && flow->from_node != NETWORK_NONE && flow->to_node != NETWORK_NONE
+               ? network_may_pass(&s->network, flow->from_node, flow->to_node, port)
+               : seen_may_pass(s, flow, port);
+}
+
+size_t judge_port_beside(struct seen *s, size_t port, int priority, enum beside which)
 {
     const struct network *n = &s->network;
     size_t node = n->ports[port].node;
     for (size_t p = n->nodes[node].first; p != NETWORK_NONE; p = n->ports[p].next) {
         bool other = false;
         for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
-            other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
+            other = s->flows[i].priority == priority &&
+                    may_take(s, &s->flows[i], p, which == BESIDE_WITH_ROOM) &&
                     seen_may_pass(s, &s->flows[i], port);
-        if (other && (!failed || (judge_failed(s, p) && seen_has_others(s, port))))
+        bool fits = which == BESIDE_FAILED      ? judge_failed(s, p) && seen_has_others(s, port)
+                    : which == BESIDE_WITH_ROOM ? !(seen_use(s, p, NULL) >= SEEN_FULL)
+                                                : true;
+        if (other && fits)
             return p;
     }
     return NETWORK_NONE;

@@ -277,13 +277,14 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node)
 {
     const struct network *n = &s->network;
     size_t first = causes->count;
+    bool measured = seen_delta(s, seen_role(s, node), "buffer_discards") > 0;
     for (int priority = 0; priority < PRIORITIES; priority++) {
-        double cost = 0;
-        for (size_t i = 0; i < s->flow_count; i++)
-            cost += s->flows[i].priority == priority && lost_on_way(s, &s->flows[i], node, NETWORK_NONE) > 0
-                        ? seen_lost(&s->flows[i])
-                        : 0;
-        for (size_t p = n->nodes[node].first; cost > 0 && p != NETWORK_NONE; p = n->ports[p].next) {
+        bool loses = false;
+        for (size_t i = 0; i < s->flow_count && !loses; i++)
+            loses = s->flows[i].priority == priority &&
+                    (seen_lost(&s->flows[i]) > 0 || (measured && s->flows[i].resent_packets > 0)) &&
+                    lost_on_way(s, &s->flows[i], node, NETWORK_NONE) > 0;
+        for (size_t p = n->nodes[node].first; loses && p != NETWORK_NONE; p = n->ports[p].next) {
             double lost = lost_arriving(s, seen_role(s, node), n->ports[p].number, true);
             if (isnan(lost)) {
                 judge_lost_by(s, causes, first, node, NETWORK_NONE, priority, NAN);

@@ -236,7 +236,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     struct cause *slowed = judge_slowed(s, causes, port, priority);
     if (slowed)
         return slowed;
-    size_t failed = judge_port_beside(s, port, priority, true);
+    size_t failed = judge_port_beside(s, port, priority, BESIDE_FAILED);
     if (failed != NETWORK_NONE) {
         struct cause *down = judge_link_down(s, causes, failed);
         struct text line = {0};

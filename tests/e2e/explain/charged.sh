@@ -73,6 +73,22 @@ said "a port that sends no pauses is not lossless" 'any(.causes[]; .kind == "not
 own spine 'leaves | .flows = [(range(3) | flow("i\(.)"; "h\(.)"; "h4")), (range(4) | flow("back\(.)"; "h\(. + 4)"; "h\(.)"))] | .settings_of.spine0.pfc = []'
 said "a spine that does not obey, too" '(said | any(. == "not-lossless spine0")) and (said | any(startswith("headroom")) | not)'
 
+# ---- what is advised helps, or is not advised
+jq 'del(.topology) | .hosts = {"h[0-3]": {}} | .switches = {s0: {}} | .links = [{between: ["h1", "s0"], rate: "1Gb/s"}, {between: ["h0", "s0"]}, {between: ["h[2-3]", "s0"]}] |
+    .defaults.switch = {buffer: "8MiB", reserve: "0B", xoff: "50KB", xon_offset: "10KB", headroom: "110KB"} | .defaults.link.delay = "5us"' "$SCRATCH/star.json" >"$SCRATCH/thin-lab.json"
+narrow='.lab = "thin-lab.json" | .settings.mtu = 4200 | .phases = {warmup: "0s", measure: "1ms"} | .flows = [flow("a"; "h0"; "h1") + {message: "1MiB", depth: 8}]'
+own narrow "$narrow"
+said "a headroom that loses some frames is told of whatever that took, and that of its links is advised" '.causes | any(.kind == "headroom" and .culprit == "s0" and .set == "lab.defaults.switch.headroom=null")'
+own narrow "$narrow" --set "$(jq -r '.causes[] | select(.kind == "headroom") | .set // "name=unset"' "$SCRATCH/own.json")"
+check "  with which nothing is lost" jq -e '.hosts.s0.counters.buffer_discards.total == 0' "$OUT/narrow/latest/result.json"
+spread='leaves | .flows = [range(4) | flow("p\(.)"; "h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}]'
+own spread "$spread"
+said "a full uplink beside one with room: adaptive routing is advised" 'said == ["uplink leaf0 - spine0"] and .causes[0].set == "lab.defaults.switch.routing=adaptive"'
+own spread "$spread" --set "$(jq -r '.causes[0].set' "$SCRATCH/own.json")"
+said "  and helps" 'said == []'
+own spread "$spread"' | .flows[] |= (del(.rate) | .queue_pairs = 64)' --set lab.topology.uplink=40Gb/s
+said "  but not where all uplinks are full" '(said | length > 0 and all(startswith("uplink leaf0"))) and all(.causes[]; .help == null)'
+
 own acks '.flows = [flow("a"; "h0"; "h1"), flow("b"; "h2"; "h3")] | .storms = [{role: "h0", priority: 3, start: "3ms", stop: "4ms"}]'
 said "the flow that a storming host sends, whose acknowledgements wait, is no victim that goes elsewhere" 'said == ["storm h0"] and .causes[0].victims == [] and [.causes[0].flows[].flow] == ["a"]'
 
