@@ -144,6 +144,7 @@ static int take_expectation(struct sweep_table *t, size_t row, const json_t *ite
     f->with[f->verdicts[row]] -= f->verdicts[row] != VERDICT_NONE;
     f->verdicts[row] = (unsigned char)verdict;
     f->with[verdict]++;
+    f->mean |= !json_is_number(left) && json_integer_value(json_object_get(item, "count")) > 1;
     set_value(f, row, number_of(json_is_number(left) ? left : json_object_get(item, "left")));
     if (!f->unit)
         return -1;
@@ -880,7 +881,10 @@ static void add_head(const struct sweep_table *t, struct text *out)
             continue;
         if (f->check)
             add_named("verdict of ", f->name, f->check, "", out);
-        add_named(f->check ? "left side of " : "", f->name, f->check, f->unit, out);
+        add_named(f->mean    ? "mean over the repetitions of the left side of "
+                  : f->check ? "left side of "
+                             : "",
+                  f->name, f->check, f->unit, out);
     }
     text_add(out, CSV_LINE_END);
 }

@@ -71,6 +71,8 @@ struct sweep_figure {
     bool counter;                        /* of all hosts together */
     bool still;                          /* a counter that no run changed: not shown */
     bool later;                          /* an expectation that is judged when the sweep has ended */
+    bool mean;                           /* no run has a value of its own: that of a cell's first run is the
+                                            mean of the cell's runs */
     size_t with[VERDICT_INCOMPLETE + 1]; /* rows with each verdict */
 };
 
