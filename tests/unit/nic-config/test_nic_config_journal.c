@@ -359,7 +359,7 @@ int main(void)
                                        cmocka_unit_test(room_is_taken_first),
                                        cmocka_unit_test(old_journals),
                                        cmocka_unit_test(strange_journals),
-        cmocka_unit_test(zeros),
+                                       cmocka_unit_test(zeros),
                                        cmocka_unit_test(checksum)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
