@@ -48,6 +48,8 @@ static int read_after(struct matrix *m, const char *what, int64_t min, int64_t m
                       struct error *e)
 {
     struct word word;
+    if (*value)
+        return reader_error(m->in, m->in->line, e, "\"%s\" comes twice in the header", what);
     if (!reader_word_in_line(m->in, &word))
         return reader_error(m->in, m->in->line, e, "the line ends after \"%s\": expected a number", what);
     return word_integer(m->in, &word, what, min, max, value, e);

@@ -341,6 +341,7 @@ matrix "a node that is not there" ':3: the receiver is "16"' 'Nodes 16\nConnecti
 matrix "no start" ':3: expected either "start" or "trigger"' 'Nodes 16\nConnections 1\n0->1 size 1\n'
 matrix "no size" ':3: expected "size BYTES"' 'Nodes 16\nConnections 1\n0->1 start 0\n'
 matrix "a word that is not known" ':3: "addon" is unknown here' 'Nodes 16\nConnections 1\n0->1 start 0 size 1 addon\n'
+matrix "two numbers of nodes" ':2: "Nodes" comes twice in the header' 'Nodes 16\nNodes 128\nConnections 1\n0->1 start 0 size 1\n'
 matrix "2^31 connections" ':2: Connections is "2147483648"' 'Nodes 16\nConnections 2147483648\n'
 matrix "fewer connections than the header says" ':4: the file ends after 1 of 2 connections' 'Nodes 16\nConnections 2\n0->1 start 0 size 1\n'
 matrix "a trigger that is not there" ':3: there is no trigger 5' 'Nodes 16\nConnections 1\n0->1 trigger 5 size 1\n'
