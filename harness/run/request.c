@@ -353,11 +353,11 @@ json_t *request_read(const char *folder, const char *command, struct error *e)
 {
     char *path = files_join(folder, REQUEST);
     json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_REQUEST, e) : NULL;
-    int result = document             ? request_check_command(document, command, folder, e)
+    int result = document             ? request_check_program(document, command, path, e)
                  : !files_exist(path) ? refuse_folder(folder, command, e)
                                       : -1;
     if (result == 0)
-        result = request_check_program(document, command, path, e);
+        result = request_check_command(document, command, folder, e);
     free(path);
     if (result == 0)
         return document;
