@@ -84,8 +84,9 @@ static double stood_share(const struct flow_seen *flow)
 }
 
 /* What other flows of its sender have, but for what they have beyond their fair part while the flow stood for
- * lost packets, or was paused where they do not go, or of another priority: that is its loss. */
-static double others_share(struct seen *s, const struct flow_seen *flow, double paused)
+ * lost packets, or was paused where they do not go, or of another priority: that is its loss. `*meanwhile`:
+ * their part of the line while it is paused. */
+static double others_share(struct seen *s, const struct flow_seen *flow, double paused, double *meanwhile)
 {
     double sum = 0, unpaused = 0, flows = 1;
     size_t stop = flow->stop[WAY_MUST];
@@ -102,6 +103,7 @@ static double others_share(struct seen *s, const struct flow_seen *flow, double 
         flows += overlap;
     }
     double held = fmin(unpaused, isnan(paused) ? 0 : paused) + stood_share(flow);
+    *meanwhile = fmin(unpaused, 1 - 1 / flows);
     return sum - fmax(0, fmin(sum - (1 - 1 / flows), held));
 }
 
@@ -488,7 +490,8 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     double held = rate_share(s, flow, wanted);
     take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
     take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
-    take_share(flow, SHARE_OTHERS, others_share(s, flow, paused), &left);
+    double meanwhile;
+    take_share(flow, SHARE_OTHERS, others_share(s, flow, paused, &meanwhile), &left);
     take_share(flow, SHARE_ASKED, left - fmax(0, wanted - flow->share[SHARE_DELIVERED]), &left);
     double rest = take_share(flow, SHARE_ASKED, rest_share(flow), &left);
     if (flow->ends) /* its last bytes are on their way, and what confirms them */
@@ -497,7 +500,8 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     take_slowed(s, flow, true, wanted, &left);
     if (!flow->acks_late)
         take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
-    flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
+    double own = stood_share(flow) > 0 ? 1 - meanwhile : 1; /* else no more is left */
+    flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused * own, &left);
     if (strcmp(run_member(flow->asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
     take_share(flow, SHARE_RATE, isnan(held) ? 0 : held, &left);

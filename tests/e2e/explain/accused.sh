@@ -77,6 +77,7 @@ own dead '.flows = [flow("x"; "h0"; "h1"; 16), flow("y"; "h0"; "h2"; 16)] | .pha
 said "a flow that stands beside another one of its host has lost its half of their line, for 9 of 10 ms" 'said == ["loss h1"] and about(cost("loss"; "h1"; "x"); 0.45; 0.02)'
 own watchdog '.flows = [flow("x"; "h0"; "h1"; 16), flow("y"; "h0"; "h2"; 16)] | .phases.measure = "10ms" | .settings.watchdog = {detect: "300us", restore: "300us"} | .storms = [{role: "h1", priority: 3, start: "3ms", stop: "6ms"}]'
 said "  for 8, where a watchdog dropped what a storm held up" 'said == ["storm h1"] and about(cost("storm"; "h1"; "x"); 0.4; 0.02)'
+said "    its half of the storm's 3 ms was paused, and of the 5 after that lost" 'about(of.x.paused; 0.15; 0.02) and about(of.x.loss; 0.25; 0.02)'
 
 late() { own "$1" "$2" --set "lab.defaults.host.nic={\"model\": \"ideal\", \"ack_timeout\": \"$3\"}" "${@:4}"; }
 late acks_late '.flows = [flow("x"; "h0"; "h3"; 1) + {message: "256KiB"}]' 16.384us --set 'lab.defaults.link={"rate": "25Gb/s", "delay": "10us"}'
