@@ -141,6 +141,7 @@ static const struct loss {
 
 enum counter_loss counters_loss(const char *name, const char **whole)
 {
+    *whole = NULL;
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (counters_pattern_matches(losses[i].pattern, name)) {
             *whole = losses[i].whole;

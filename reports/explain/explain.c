@@ -255,7 +255,9 @@ static json_t *summary_text(const struct seen *s, const json_t *causes)
                           run_member(s->run->result, "reason"));
     struct text out = {0}, faults = {0};
     bool faulty = name_faults(s, &faults);
-    if (s->flow_count == 0 || unknown > MINOR)
+    if (s->flow_count == 0)
+        text_add(&out, "there is no flow whose rate could be explained");
+    else if (unknown > MINOR)
         text_add(&out, "no cause was found; what kept flows from their rate is not known");
     else if (least < 1 - MINOR)
         text_add(&out,

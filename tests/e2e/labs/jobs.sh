@@ -38,6 +38,8 @@ play ring
 step=$(awk 'BEGIN { print (1000000 + 977 * 82 + 1106) * 8 / 100 + 2000 }')
 near "all-reduce by ring has its closed form" .jobs.job.end_ns "$(awk -v s="$step" 'BEGIN { print 30 * s }')"
 is "each rank waited for messages all the time" '.jobs.job.ranks | all(.calc_ns == 0 and .exposed_ns == .end_ns and .sent_bytes == 30000000)'
+"$H" explain "$(dirname "$result")" >explained 2>&1
+check_says "a job alone has no flow that could be explained" '^there is no flow whose rate could be explained$' explained
 # reduce and broadcast over a binomial tree of 16: 4 levels each, up with a reduction of 30 us; down one child after the other, when the
 # message before is complete, which an ACK on 2 us says
 awk 'BEGIN { n = 16; print "num_ranks", n; for (r = 0; r < n; r++) { print "rank", r, "{"; last = ""
