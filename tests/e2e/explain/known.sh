@@ -40,7 +40,7 @@ done <<<"$known"
 check "pfc-storm-watchdog: beside the storm no line is accused that is far from full" test "$("$H" explain --json "$OUT/pfc-storm-watchdog/latest/01" | jq -r '[.causes[].kind] | unique | join(" ")')" = storm
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s'
 check "link-flap at 3 of 100 Gb/s: 1.2 of 30 ms are no cause, and what was sent again is not asked for" test "$("$H" explain --json "$OUT/link-flap/latest" | jq -r .text | sed 's/ [0-9]*\(,\|$\)/\1/g')" = \
-    "nothing took 5 % or more from a flow: each has at least 95 % of what its sender's line carries, or the scenario asks for; but there were faults: h4 link_down_events_phy, leaf1 link_discards, leaf1 route_discards"
+    "nothing took 5 % or more from a flow: each has at least 95 % of what its sender's line carries, or the scenario asks for; but there were faults: h4 link_down_events_phy, leaf1 link_down_events, leaf1 link_discards, leaf1 route_discards"
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.1
 check "  of which it is down for 2.4: the link took a tenth of what the flow asks for, though little of its line" test "$(first "$OUT/link-flap/latest")" = "link-down h4 - leaf1"
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.05 --set faults.0.count=1
