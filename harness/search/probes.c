@@ -91,7 +91,7 @@ static void add_named(const struct parameter *of, const json_t *wanted, json_t *
         while (length && strchr("<>=! ", *text))
             text++, length--;
         json_t *value = json_file_parse(text, length, "value", DOCUMENT_LINE, NULL);
-        value = value ? value : json_stringn(text, length);
+        value = value ? value : json_textn(text, length);
         double at = value ? value_range_place(&of->range, value) : NAN;
         const double places[] = {at, at - BESIDE, at + BESIDE, (at + before) / 2};
         for (size_t k = 0; !of->range.list && k < sizeof places / sizeof *places; k++)
