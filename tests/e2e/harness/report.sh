@@ -239,7 +239,8 @@ refused "a result of another schema is refused" 'schema'
 cp "$result/02/result.json" "$SCRATCH/damaged/"
 forget_files "$SCRATCH/damaged"
 printf '["a",1,2,3]\n[garbage\n' >"$SCRATCH/damaged/samples.jsonl"
-refused "damaged samples are refused" 'samples\.jsonl:2'
+check_exit 1 "damaged samples are left out" ./harness report "$SCRATCH/damaged"
+check_says "... and named" 'samples\.jsonl:2: .*the run is not whole' "$SCRATCH/err"
 head -c 20000 "$result/02/samples.jsonl" >"$SCRATCH/damaged/samples.jsonl"
 check_exit 0 "samples with a truncated last line are drawn" ./harness report "$SCRATCH/damaged"
 check_exit 2 "a folder that does not exist is refused" ./harness report "$SCRATCH/nothing"

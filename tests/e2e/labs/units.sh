@@ -54,6 +54,8 @@ row '.traffic[].message' "$PATTERN" '.flows["t/0"].messages' 1 0
 row '.traffic[].start' "$PATTERN"' | .traffic[0].start = "700us"' '.flows["t/0"].completion_ns.begin' 700000 0.1
 row '.traffic[].stop' "$PATTERN"' | .traffic[0] += {pattern: "poisson", from: ["h0", "h1"], load: 0.5, count: 250, size: "20kB", stop: "1ms"}' \
     "$ENDS | max" 990000 1
+printf 'num_ranks 3\nrank 0 {\ncalc 100000\n}\nrank 1 {\n}\nrank 2 {\n}\n' >calc.goal
+row '.jobs[].start' '.jobs = [{name: "j", schedule: "calc.goal", start: "700us"}]' .jobs.j.end_ns 800000 0
 row '.faults[].start' '.faults = [{link: ["h1", "s0"], kind: "down", start: "1ms", stop: "2ms"}]' .flows.f.goodput_bps 11.7e9 5
 # the local ACK time-out counts from the packet that has no answer: the second one leaves 512 us after the first
 row 'lab.nic.ack_timeout' '.flows[0] += {message: "64B", depth: 1, rate: "1Mb/s"} | .phases.measure = "600ms" | .sample.every = "10ms" |

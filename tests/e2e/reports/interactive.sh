@@ -248,7 +248,7 @@ cp -r "$result" "$SCRATCH/hostile"
 rm -r "$SCRATCH/hostile/report"
 evil='</script><img src=x onerror=alert(1)>'
 sed -i "s|\"s0\"|\"$evil\"|; s|port16_prio3_queue_bytes|<!--<script>alert(2)</script>queue_bytes|" "$SCRATCH/hostile/samples.jsonl"
-sed -i 's|\["h0",|["\\u2028</script><script>alert(3)</script>",|; s|\["h1",|["<b onclick=alert(4)>",|' "$SCRATCH/hostile/pauses.jsonl"
+sed -i 's|\["h0",|["'$'\xe2\x80\xa8''</script><script>alert(3)</script>",|; s|\["h1",|["<b onclick=alert(4)>",|' "$SCRATCH/hostile/pauses.jsonl"
 jq --arg evil "$evil" '.scenario.title = $evil | .cell = {"a": $evil}' "$result/result.json" >"$SCRATCH/hostile/result.json"
 forget_files "$SCRATCH/hostile"
 check_exit 0 "a report of a result with markup as names" "$H" report "$SCRATCH/hostile"

@@ -132,8 +132,6 @@ R='sum(flows.*.goodput_bps) / other(sum(flows.*.goodput_bps))'
 ratio slower "$R < 1.001"
 ratio faster "$R > 1.5"
 check_exit 0 "cells that are compared with others" run slower
-check_exit 0 "... which are reported" "$H" report "$(only slower)"
-check_says "... with what is the mean of a cell's runs called so, beside values of runs" ',"?mean over the repetitions of the left side of ratio: .*,"?delivered by all flows, ' "$(only slower)/report/sweep.csv"
 ratios() { jq -s '[_nwise(5) | map([.flows[].goodput_bps] | add)] | [.[2:][]] as $gpu | .[:2] as $host | [range(2) as $i | [range(5) as $r | $gpu[$i][$r] / $host[$i][$r]] | add / 5]' "$1"/[0-9]*/result.json; }
 check "... by the mean of the ratios of their runs" test "$(repeated slower --argjson r "$(ratios "$(only slower)")" '[.repeated[2:][] | .expectations[0].left] | [range(2) as $i | (.[$i] - $r[$i] | fabs) < 1e-9] | all')" = true
 check "... with a published ratio" test "$(repeated slower '.repeated[2] | (.published[0].value - .expectations[0].left | fabs) < 1e-12 and .published[0].difference_percent > 1')" = true
@@ -142,6 +140,8 @@ check "... which an export has" test "$(cut -d, -f1 --complement published/repea
 check "... not those that they are compared with" test "$(repeated slower -c '[.repeated[0] | .expectations, (.published[0] | .value, .reason)]')" = '[null,null,"it is the cell that the others are compared with"]'
 check_says "... which is printed" '^  passed   ratio \(mean of 5 runs 0\.9' out
 check_says "... as the published ratio is" '^  published GPU to host: 0\.5, simulated 0\.9' out
+check_exit 0 "... and on a page" "$H" report "$(only slower)"
+check_says "... with what is the mean of a cell's runs called so, beside values of runs" ',"?mean over the repetitions of the left side of ratio: .*,"?delivered by all flows, ' "$(only slower)/report/sweep.csv"
 check_exit 1 "a ratio that is another one" run faster
 check "... is said in the index" test "$(repeated faster -c '[.verdict, [.repeated[].expectations[]?.verdict]]')" = '["failed",["failed","failed"]]'
 check_exit 1 "a ratio without repetitions" "$H" run faster.json --no-report --out alone
