@@ -401,7 +401,8 @@ static void note_due(struct sim *sim, uint32_t r, int64_t time_ps, uint32_t oper
     schedule_rank(sim, r);
 }
 
-static void release(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i, bool on_start)
+static void release_waiting(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i,
+                            bool on_start)
 {
     const struct schedule *s = job->config.schedule;
     for (uint32_t k = s->first_after[i]; k < s->first_after[i + 1]; k++)
@@ -409,13 +410,13 @@ static void release(struct sim *sim, const struct job *job, struct rank *rank, u
             heap_push(sim, &rank->ready, 0, s->after[k] >> 1);
 }
 
-static void begin(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
+static void begin_operation(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
 {
     job->begin_ps[i] = sim->now_ps;
-    release(sim, job, rank, i, true);
+    release_waiting(sim, job, rank, i, true);
 }
 
-static void end(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
+static void end_operation(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
 {
     const struct schedule_operation *op = &job->config.schedule->operations[i];
     job->end_ps[i] = sim->now_ps;
@@ -423,11 +424,11 @@ static void end(struct sim *sim, const struct job *job, struct rank *rank, uint3
         *(op->type == SCHEDULE_SEND ? &rank->sent_bytes : &rank->received_bytes) += op->size;
     if (--rank->unfinished == 0)
         rank->end_ps = sim->now_ps;
-    release(sim, job, rank, i, false);
+    release_waiting(sim, job, rank, i, false);
 }
 
 /* What was noted has come true. */
-static void settle(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
+static void settle_operation(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
 {
     const struct schedule_operation *op = &job->config.schedule->operations[i];
     if (op->type == SCHEDULE_RECV) {
@@ -439,26 +440,26 @@ static void settle(struct sim *sim, const struct job *job, struct rank *rank, ui
         if (--rank->running == 0)
             rank->calc_ps += sim->now_ps - rank->calc_since_ps;
     }
-    end(sim, job, rank, i);
+    end_operation(sim, job, rank, i);
 }
 
 /* All that it waits for is over. */
-static void make_ready(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
+static void make_operation_ready(struct sim *sim, const struct job *job, struct rank *rank, uint32_t i)
 {
     const struct schedule_operation *op = &job->config.schedule->operations[i];
     if (op->type == SCHEDULE_CALC && op->size) {
         heap_push(sim, &rank->cpus[op->cpu].waiting, sim->now_ps, i);
         return;
     }
-    begin(sim, job, rank, i);
+    begin_operation(sim, job, rank, i);
     if (op->type == SCHEDULE_SEND)
         qp_post(sim, job->queue_pair[i], op->size, i);
     else if (op->type == SCHEDULE_CALC || job->left[i] & ARRIVED)
-        end(sim, job, rank, i);
+        end_operation(sim, job, rank, i);
 }
 
 /* Each CPU that is free takes the computation that has waited longest. */
-static void compute(struct sim *sim, const struct job *job, struct rank *rank)
+static void start_computations(struct sim *sim, const struct job *job, struct rank *rank)
 {
     for (uint32_t k = 0; k < rank->cpu_count; k++) {
         struct cpu *cpu = &rank->cpus[k];
@@ -469,7 +470,7 @@ static void compute(struct sim *sim, const struct job *job, struct rank *rank)
         if (rank->running++ == 0)
             rank->calc_since_ps = sim->now_ps;
         heap_push(sim, &rank->due, sim->now_ps + job->config.schedule->operations[i].size * SIM_PS_PER_NS, i);
-        begin(sim, job, rank, i);
+        begin_operation(sim, job, rank, i);
     }
 }
 
@@ -478,11 +479,11 @@ void rank_turn(struct sim *sim, uint32_t r)
     struct rank *rank = &sim->jobs->ranks[r];
     const struct job *job = &sim->jobs->jobs[rank->job];
     while (rank->due.count && rank->due.entries[0].time_ps <= sim->now_ps)
-        settle(sim, job, rank, heap_pop(&rank->due).operation);
+        settle_operation(sim, job, rank, heap_pop(&rank->due).operation);
     do {
         while (rank->ready.count)
-            make_ready(sim, job, rank, heap_pop(&rank->ready).operation);
-        compute(sim, job, rank);
+            make_operation_ready(sim, job, rank, heap_pop(&rank->ready).operation);
+        start_computations(sim, job, rank);
     } while (rank->ready.count);
     schedule_rank(sim, r);
 }

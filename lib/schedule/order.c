@@ -15,7 +15,7 @@ struct play {
     double last_ns;
 };
 
-static void release(struct play *p, uint32_t i, bool on_start, double ns)
+static void release_waiting(struct play *p, uint32_t i, bool on_start, double ns)
 {
     const struct schedule *s = p->s;
     for (uint32_t k = s->first_after[i]; k < s->first_after[i + 1]; k++) {
@@ -28,31 +28,31 @@ static void release(struct play *p, uint32_t i, bool on_start, double ns)
     }
 }
 
-static void end(struct play *p, uint32_t i, double ns)
+static void end_operation(struct play *p, uint32_t i, double ns)
 {
     p->state[i] |= ENDED;
     p->ended++;
     p->last_ns = ns > p->last_ns ? ns : p->last_ns;
-    release(p, i, false, ns);
+    release_waiting(p, i, false, ns);
 }
 
 static void end_recv(struct play *p, uint32_t i)
 {
     double data_ns = p->at_ns[p->s->match[i]];
-    end(p, i, data_ns > p->at_ns[i] ? data_ns : p->at_ns[i]);
+    end_operation(p, i, data_ns > p->at_ns[i] ? data_ns : p->at_ns[i]);
 }
 
-static void begin(struct play *p, uint32_t i)
+static void begin_operation(struct play *p, uint32_t i)
 {
     const struct schedule_operation *op = &p->s->operations[i];
     p->state[i] |= BEGUN;
-    release(p, i, true, p->at_ns[i]);
+    release_waiting(p, i, true, p->at_ns[i]);
     if (op->type == SCHEDULE_CALC) {
-        end(p, i, p->at_ns[i] + (double)op->size);
+        end_operation(p, i, p->at_ns[i] + (double)op->size);
     } else if (op->type == SCHEDULE_SEND) {
         uint32_t recv = p->s->match[i];
         p->at_ns[i] += (double)op->size * p->ns_per_byte + p->latency_ns;
-        end(p, i, p->at_ns[i]);
+        end_operation(p, i, p->at_ns[i]);
         p->state[recv] |= ARRIVED;
         if (p->state[recv] & BEGUN)
             end_recv(p, recv);
@@ -62,7 +62,7 @@ static void begin(struct play *p, uint32_t i)
 }
 
 /* -1: out of memory. */
-static int play(struct play *p, struct error *e)
+static int play_schedule(struct play *p, struct error *e)
 {
     const struct schedule *s = p->s;
     size_t n = s->operation_count;
@@ -76,7 +76,7 @@ static int play(struct play *p, struct error *e)
         if (!(p->left[i] = s->wait_count[i]))
             p->queue[p->tail++] = i;
     for (uint32_t head = 0; head < p->tail; head++)
-        begin(p, p->queue[head]);
+        begin_operation(p, p->queue[head]);
     return 0;
 }
 
@@ -112,7 +112,7 @@ static int name_ring(struct play *p, struct error *e)
 int schedule_check_order(const struct schedule *s, struct error *e)
 {
     struct play p = {.s = s};
-    int result = play(&p, e);
+    int result = play_schedule(&p, e);
     if (result == 0 && p.ended < s->operation_count)
         result = name_ring(&p, e);
     play_free(&p);
@@ -136,7 +136,7 @@ int schedule_least_ns(const struct schedule *s, double ns_per_byte, double laten
                       struct error *e)
 {
     struct play p = {.s = s, .ns_per_byte = ns_per_byte, .latency_ns = latency_ns};
-    int result = play(&p, e);
+    int result = play_schedule(&p, e);
     *ns = p.last_ns;
     for (uint32_t r = 0; result == 0 && r < s->rank_count; r++) {
         double busiest_ns = busiest_of(s, r, ns_per_byte);
