@@ -209,34 +209,35 @@ static int validate_flow_value(const struct expr_node *node, enum dimension *dim
     return validate_function(node, OF_FLOW, "a value of flows", e);
 }
 
+/* The pattern meets one of the names, which end with NULL. Frees the list. */
+static int validate_pattern(const struct expr_node *node, const char *what, const char **names,
+                            struct error *e)
+{
+    bool found = false;
+    for (size_t i = 0; names[i]; i++)
+        found = found || glob_matches(node->flow, names[i]);
+    if (!found)
+        refuse_unknown(node, what, node->flow, nearest_word(node->flow, names), e);
+    free(names);
+    return found ? 0 : -1;
+}
+
 static int validate_collective(const struct expr_node *node, const struct scenario *scenario, struct error *e)
 {
     const struct scenario_collective *items = scenario->collectives.items;
-    const char **words = xcalloc(scenario->collectives.count + 1, sizeof *words);
-    bool found = false;
-    for (size_t i = 0; i < scenario->collectives.count; i++) {
-        words[i] = items[i].name;
-        found = found || glob_matches(node->flow, items[i].name);
-    }
-    if (!found)
-        refuse_unknown(node, "collective", node->flow, nearest_word(node->flow, words), e);
-    free(words);
-    return found ? 0 : -1;
+    const char **names = xcalloc(scenario->collectives.count + 1, sizeof *names);
+    for (size_t i = 0; i < scenario->collectives.count; i++)
+        names[i] = items[i].name;
+    return validate_pattern(node, "collective", names, e);
 }
 
 static int validate_job(const struct expr_node *node, const struct scenario *scenario, struct error *e)
 {
     const struct scenario_job *items = scenario->jobs.items;
-    const char **words = xcalloc(scenario->jobs.count + 1, sizeof *words);
-    bool found = false;
-    for (size_t i = 0; i < scenario->jobs.count; i++) {
-        words[i] = items[i].name;
-        found = found || glob_matches(node->flow, items[i].name);
-    }
-    if (!found)
-        refuse_unknown(node, "job", node->flow, nearest_word(node->flow, words), e);
-    free(words);
-    return found ? 0 : -1;
+    const char **names = xcalloc(scenario->jobs.count + 1, sizeof *names);
+    for (size_t i = 0; i < scenario->jobs.count; i++)
+        names[i] = items[i].name;
+    return validate_pattern(node, "job", names, e);
 }
 
 static int validate_listed_value(const struct expr_node *node, enum dimension *dimension, struct error *e)

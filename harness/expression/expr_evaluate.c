@@ -279,7 +279,7 @@ static void gather_collectives(const struct expr_node *node, const json_t *resul
     }
 }
 
-/* Of each rank. */
+/* A value of each rank of the jobs that the pattern names. */
 static void gather_jobs(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const char *name;
