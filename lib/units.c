@@ -224,6 +224,13 @@ const char *units_of_time(double ns, double *one_ns)
     return ns < 1e3 ? "ns" : ns < 1e6 ? "us" : "ms";
 }
 
+char *units_write_seconds(int64_t ns, char *buffer, size_t size)
+{
+    lldiv_t seconds = lldiv(ns, 1000000000);
+    snprintf(buffer, size, "%s%lld.%09lld", ns < 0 ? "-" : "", llabs(seconds.quot), llabs(seconds.rem));
+    return buffer;
+}
+
 #define LIMIT_DIGITS 5
 
 char *units_limit(enum unit unit, int64_t value, char *buffer, size_t size)

@@ -38,6 +38,8 @@ int64_t units_scale(enum unit unit, int64_t value, enum units_prefixes prefixes)
 /* The unit in which times of about so many nanoseconds are easy to read, ns, us or ms, and what one of it is.
  */
 const char *units_of_time(double ns, double *one_ns);
+/* All nine decimals of seconds, as packets have them ("1700000000.003000000"); returns buffer. */
+char *units_write_seconds(int64_t ns, char *buffer, size_t size);
 /* "a time such as 10ms (ns, us, ms, s, min, h)": for error messages and documents. */
 const char *units_describe(enum unit unit);
 /* Add the names of its units: "ns", "us", ... */

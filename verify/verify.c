@@ -4,6 +4,7 @@
 #include "lib/document/nearest.h"
 #include "lib/packets/opcode.h"
 #include "lib/text.h"
+#include "lib/units.h"
 #include "verify/psn.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -498,14 +499,14 @@ static void stream_say_others(struct stream *s)
 static void stream_say_cut(struct stream *s)
 {
     const char *cut = capture_read_cut(s->capture);
+    char seconds[32];
     struct text behind = {0};
     if (s->packets)
         text_add(&behind, "what came after packet %llu", (unsigned long long)s->last_number);
     else
         text_add(&behind, "all packets");
     if (s->packets && s->last_ns >= 0)
-        text_add(&behind, " at %lld.%09lld s", (long long)(s->last_ns / 1000000000),
-                 (long long)(s->last_ns % 1000000000));
+        text_add(&behind, " at %s s", units_write_seconds(s->last_ns, seconds, sizeof seconds));
     if (cut)
         findings_open(&s->common, "%s: %s", text_string(&behind), cut);
     text_free(&behind);

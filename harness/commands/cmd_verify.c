@@ -14,6 +14,7 @@
 #include "lib/output/verdicts.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
+#include "lib/units.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -69,10 +70,9 @@ static void print_kind(const json_t *kind)
         print_out("%*spacket %lld", BELOW + 2, "",
                   (long long)json_integer_value(json_object_get(packet, "packet")));
         const json_t *time = json_object_get(packet, "time_ns");
-        lldiv_t seconds = lldiv(json_integer_value(time), 1000000000);
+        char seconds[32];
         if (time)
-            print_out(" at %s%lld.%09lld s", seconds.quot < 0 || seconds.rem < 0 ? "-" : "",
-                      llabs(seconds.quot), llabs(seconds.rem));
+            print_out(" at %s s", units_write_seconds(json_integer_value(time), seconds, sizeof seconds));
         print_out(": %s\n", json_string_value(json_object_get(packet, "text")));
     }
     if ((json_int_t)json_array_size(json_object_get(kind, "packets")) < count)
