@@ -237,14 +237,15 @@ static int sweep_check_room(const struct sweep *s, struct error *e)
     if (s->request->of_search)
         return 0;
     if (all <= left && (double)all + captures > (double)left)
-        log_warning("captures of %zu %s take up to %.1f GB, and %s has %.1f GB free: expected a smaller "
-                    "capture.limit",
+        log_warning("captures of %zu %s may take %.1f GB, and the disk of folder %s has %.1f GB free: set a "
+                    "smaller capture.limit",
                     runs, THINGS(runs, "run"), captures / 1e9, s->request->out, (double)left / 1e9);
     if (all <= WRITTEN_MANY)
         return 0;
     if (all > left)
-        return error_set(e, "%zu %s at least %.1f GB, and %s has %.1f GB free: expected %s", runs,
-                         runs == 1 ? "run writes" : "runs write", (double)all / 1e9, s->request->out,
+        return error_set(e,
+                         "%zu %s at least %.1f GB, and the disk of folder %s has %.1f GB free: expected %s",
+                         runs, runs == 1 ? "run writes" : "runs write", (double)all / 1e9, s->request->out,
                          (double)left / 1e9, fewer);
     log_warning("%zu %s at least %.1f GB; less with %s", runs, runs == 1 ? "run writes" : "runs write",
                 (double)all / 1e9, fewer);

@@ -57,14 +57,14 @@ check "... stays" grep -qx mine results/own/latest
 check_exit 0 "a run that writes much" "$H" run -n own.json --set phases.cooldown=200s --set sample.every=10us
 check_says "... is told" '1 run writes at least [0-9.]+ GB; less with a longer sample.every' err
 check_exit 2 "a run that writes more than there is room for" "$H" run -n own.json --set phases.cooldown=1h --set sample.every=1us --repeat 10000
-check_says "... is refused" '10000 runs write at least [0-9.]+ GB, and results has [0-9.]+ GB free: expected a longer sample.every' err
+check_says "... is refused" '10000 runs write at least [0-9.]+ GB, and the disk of folder results has [0-9.]+ GB free: expected a longer sample.every' err
 jq '.traffic = [{name: "p", pattern: "incast", from: ["h0"], to: [.flows[0].to], size: null, message: "64KiB"} | del(.size)] | del(.flows) | .sample.groups = ["link"]' own.json >pattern.json
 check_exit 0 "flows of a pattern" "$H" run -n pattern.json --set phases.cooldown=200s --set sample.every=10us
 written=$(sed -n 's/.*writes at least \([0-9.]*\) GB.*/\1/p' err)
 "$H" run -n pattern.json --set phases.cooldown=200s --set sample.every=10us --set traffic.p.size=64KiB >out 2>err
 check "... are counted, as far as they have no end: $written GB" eval '[ "$written" ] && ! grep -q "writes at least" err'
 check_exit 0 "captures that may take more than there is" "$H" run -n own.json --set 'capture={"ports":["h0"],"limit":"1TB"}' --repeat 1000
-check_says "... are told" 'captures of 1000 runs take up to 1000000.0 GB, and results has [0-9.]+ GB free: expected a smaller capture.limit' err
+check_says "... are told" 'captures of 1000 runs may take 1000000.0 GB, and the disk of folder results has [0-9.]+ GB free: set a smaller capture.limit' err
 check_exit 0 "a run that writes little" "$H" run -n own.json
 check "... is not" eval '! grep -q writes err'
 
