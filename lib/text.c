@@ -100,3 +100,11 @@ void text_add_names(struct text *t, const char *what, const struct text_names *n
     if (names->count > TEXT_NAMED)
         text_add(t, " and %zu %s", names->count - TEXT_NAMED, THINGS(names->count - TEXT_NAMED, "other"));
 }
+
+uint64_t text_hash(const char *bytes, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}

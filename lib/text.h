@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
     char *data; /* NULL until something is added, then always terminated */
@@ -35,5 +36,8 @@ const char *text_string(const struct text *t);
 char *text_take(struct text *t);
 void text_clear(struct text *t);
 void text_free(struct text *t);
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
+uint64_t text_hash(const char *bytes, size_t length);
 
 #endif

@@ -69,13 +69,10 @@ char *tries_identity(const struct tries *t, const json_t *documents, struct erro
     return text_take(&words);
 }
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits: a folder's name. */
+/* A folder's name. */
 static void name_of(const char *identity, char name[32])
 {
-    uint64_t digest = UINT64_C(0xcbf29ce484222325);
-    for (; *identity; identity++)
-        digest = (digest ^ (unsigned char)*identity) * UINT64_C(0x100000001b3);
-    snprintf(name, 32, "try-%016" PRIx64, digest);
+    snprintf(name, 32, "try-%016" PRIx64, text_hash(identity, strlen(identity)));
 }
 
 /* ---- its runs */

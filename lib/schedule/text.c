@@ -15,6 +15,7 @@
  */
 #include "lib/schedule/parts.h"
 #include "lib/document/reader.h"
+#include "lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -237,19 +238,11 @@ static int64_t take_operation(struct parser *p, uint32_t rank, struct error *e)
 
 /* ---- labels */
 
-static size_t hash_of(const struct word *word)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (size_t i = 0; i < word->length; i++)
-        hash = (hash ^ (unsigned char)word->at[i]) * UINT64_C(0x100000001b3);
-    return (size_t)(hash ^ hash >> 32);
-}
-
 /* Its place, or the free one where it would be. */
 static struct label *place_of(const struct labels *labels, const struct word *word)
 {
-    size_t at = hash_of(word);
-    for (;; at++) {
+    uint64_t hash = text_hash(word->at, word->length);
+    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
         struct label *label = &labels->places[at & (labels->room - 1)];
         if (!label->at || (label->length == word->length && memcmp(label->at, word->at, word->length) == 0))
             return label;
@@ -374,7 +367,7 @@ static int take_ranks(struct parser *p, struct error *e)
         take_number(p, "the number of ranks", 2, SCHEDULE_MOST_RANKS, &ranks, e) != 0 ||
         schedule_begin(p->schedule, p->in->path, ranks, e) != 0)
         return -1;
-    p->has_rank = calloc((size_t)ranks, sizeof *p->has_rank);
+    p->has_rank = calloc((size_t)ranks + 1, sizeof *p->has_rank);
     if (!p->has_rank)
         return error_set(e, "out of memory");
     for (skip_lines(p); p->token.kind != TOKEN_END;)
