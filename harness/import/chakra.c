@@ -178,10 +178,11 @@ static int take_kind(const struct build *b, const struct arrival *of, struct col
         COLLECTIVE_SCATTER,        COLLECTIVE_BROADCAST, COLLECTIVE_ALL_TO_ALL, COLLECTIVE_REDUCE_SCATTER,
         COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_BARRIER};
     const struct chakra_trace *trace = &b->chakra->traces[of->rank];
-    const int64_t last = (int64_t)(sizeof kinds / sizeof *kinds) - 1;
-    if (check_number(trace, of->node, "comm_type", of->node->comm_type, last, e) != 0)
+    const size_t count = sizeof kinds / sizeof *kinds, kind = (size_t)of->node->comm_type;
+    if (check_number(trace, of->node, "comm_type", of->node->comm_type, (int64_t)count - 1, e) != 0 ||
+        kind >= count)
         return -1;
-    c->op = kinds[of->node->comm_type];
+    c->op = kinds[kind];
     if (c->op == COLLECTIVE_BARRIER)
         return 0;
     if (check_number(trace, of->node, "comm_size", of->node->comm_size, SCHEDULE_MOST_BYTES, e) != 0)
@@ -285,10 +286,12 @@ static int add_waits_of(struct build *b, const struct chakra_trace *trace, const
 static int add_waits(struct build *b, const struct chakra_trace *trace, struct error *e)
 {
     struct place *places = calloc(trace->node_count + 1, sizeof *places);
-    int result = places ? 0 : error_set(e, "out of memory");
-    for (size_t i = 0; result == 0 && i < trace->node_count; i++)
+    int result = 0;
+    if (!places)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < trace->node_count; i++)
         places[i] = (struct place){trace->nodes[i].id, i};
-    if (result == 0 && trace->node_count)
+    if (trace->node_count)
         qsort(places, trace->node_count, sizeof *places, by_id);
     for (size_t i = 1; result == 0 && i < trace->node_count; i++)
         if (places[i].id == places[i - 1].id)

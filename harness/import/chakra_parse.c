@@ -1,6 +1,7 @@
 /* Messages of protobuf, as far as a Node of Chakra needs them. Unknown fields are passed over. */
 #include "harness/import/chakra.h"
 #include "lib/document/json_text.h"
+#include "lib/grow.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -225,18 +226,12 @@ static int take_attribute(struct chakra *chakra, struct chakra_node *node, struc
 
 /* ---- nodes */
 
-/* Room for one more item behind `count`. */
-static void *grow(void *items, size_t count, size_t size)
-{
-    return count & (count - 1) ? items : realloc(items, (count ? 2 * count : 1) * size);
-}
-
 static int add_dependency(struct chakra *chakra, struct chakra_trace *trace, uint64_t id, struct error *e)
 {
     if (chakra->dependencies++ == CHAKRA_MOST_DEPENDENCIES)
         return error_set(e, "%s: more than %d dependencies up to here", trace->path,
                          CHAKRA_MOST_DEPENDENCIES);
-    uint64_t *grown = grow(trace->dependencies, trace->dependency_count, sizeof *grown);
+    uint64_t *grown = grow_by_one(trace->dependencies, trace->dependency_count, sizeof *grown);
     if (!grown)
         return error_set(e, "out of memory");
     trace->dependencies = grown;
@@ -287,7 +282,7 @@ static int take_node(struct chakra *chakra, struct chakra_trace *trace, struct w
     node.dependencies = trace->dependency_count - node.first_dependency;
     if (chakra->nodes++ == IMPORT_MOST_OPERATIONS)
         return error_set(e, "%s: more than %d nodes up to here", trace->path, IMPORT_MOST_OPERATIONS);
-    struct chakra_node *grown = grow(trace->nodes, trace->node_count, sizeof *grown);
+    struct chakra_node *grown = grow_by_one(trace->nodes, trace->node_count, sizeof *grown);
     if (!grown)
         return error_set(e, "out of memory");
     trace->nodes = grown;

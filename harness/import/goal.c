@@ -8,14 +8,15 @@ int import_goal(const char *path, struct import *import, struct error *e)
         return -1;
     import->flow_path = path;
     import->schedule = calloc(1, sizeof *import->schedule);
-    int result = import->schedule ? schedule_read(import->schedule, path, e) : error_set(e, "out of memory");
-    if (result == 0)
-        result = import_nodes(import, import->schedule->rank_count, e);
-    if (result == 0)
+    if (!import->schedule)
+        error_set(e, "out of memory");
+    else if (schedule_read(import->schedule, path, e) == 0 &&
+             import_nodes(import, import->schedule->rank_count, e) == 0) {
         import_note(import,
                     "a send has ended when its last ACK is back, and needs no CPU; the overheads of LogGOPS "
                     "(o, O, g, S) are not in the schedule, and not simulated");
-    else
-        import_free(import);
-    return result;
+        return 0;
+    }
+    import_free(import);
+    return -1;
 }

@@ -298,11 +298,12 @@ static int check_ids(const struct matrix *m, struct error *e)
 {
     size_t count = m->import->flow_count;
     struct numbered *all = calloc(count + 1, sizeof *all);
-    int result = all ? 0 : error_set(e, "out of memory");
-    for (size_t i = 0; all && i < count; i++)
+    int result = 0;
+    if (!all)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < count; i++)
         all[i] = (struct numbered){m->connections[i].id, m->import->flows[i].line};
-    if (all)
-        qsort(all, count, sizeof *all, by_number);
+    qsort(all, count, sizeof *all, by_number);
     for (size_t i = 1; result == 0 && i < count; i++)
         if (all[i].id && all[i].id == all[i - 1].id)
             result = reader_error(m->in, all[i].line, e, "a second connection %" PRId64 ", as on line %u",

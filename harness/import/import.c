@@ -1,6 +1,7 @@
 #include "harness/import/import.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/grow.h"
 #include "lib/joined.h"
 #include "lib/text.h"
 #include <stdarg.h>
@@ -56,18 +57,12 @@ int import_nodes(struct import *import, size_t count, struct error *e)
                : error_set(e, "out of memory");
 }
 
-/* Room for one more item; grows in powers of two. */
-static void *one_more(void *items, size_t count, size_t size)
-{
-    return count & (count - 1) ? items : realloc(items, (count ? 2 * count : 1) * size);
-}
-
-#define APPEND(items, count, item)                             \
-    void *grown = one_more((items), (count), sizeof *(items)); \
-    if (!grown)                                                \
-        return error_set(e, "out of memory");                  \
-    (items) = grown;                                           \
-    (items)[(count)++] = *(item);                              \
+#define APPEND(items, count, item)                                \
+    void *grown = grow_by_one((items), (count), sizeof *(items)); \
+    if (!grown)                                                   \
+        return error_set(e, "out of memory");                     \
+    (items) = grown;                                              \
+    (items)[(count)++] = *(item);                                 \
     return 0
 
 int import_add_link(struct import *import, const struct import_link *link, struct error *e)

@@ -33,13 +33,15 @@ int import_job_collective(struct import_job *job, const struct import *import,
 
 int import_job_end(struct import_job *job, struct import *import, struct error *e)
 {
-    int result = schedule_finish(&job->schedule, e);
-    if (result == 0 && !(import->schedule = malloc(sizeof *import->schedule)))
-        result = error_set(e, "out of memory");
-    if (result == 0) {
-        *import->schedule = job->schedule;
+    struct schedule *whole = malloc(sizeof *whole);
+    if (!whole) {
+        error_set(e, "out of memory");
+    } else if (schedule_finish(&job->schedule, e) == 0) {
+        *whole = job->schedule;
+        import->schedule = whole;
         return 0;
     }
+    free(whole);
     schedule_free(&job->schedule);
     import_free(import);
     return -1;

@@ -104,7 +104,9 @@ static int take_waits(struct part *part, struct error *e)
 {
     uint32_t *waits = calloc((size_t)part->operations + 1, sizeof *waits);
     uint64_t listed = 0;
-    int result = waits ? 0 : part_error(part, e, "out of memory");
+    int result = 0;
+    if (!waits)
+        return part_error(part, e, "out of memory");
     for (uint32_t i = 0; result == 0 && i < part->operations; i++) {
         const unsigned char *at = part->at + part->operations_at + (uint64_t)i * OPERATION_BYTES;
         listed += (uint64_t)little4(at + 23) + little4(at + 31);

@@ -1,5 +1,6 @@
 /* A schedule as it is built: what is added, in which order, and which recv takes which send. */
 #include "lib/schedule/schedule.h"
+#include "lib/grow.h"
 #include "lib/schedule/parts.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -70,14 +71,6 @@ int schedule_begin(struct schedule *s, const char *name, int64_t ranks, struct e
     return s->first ? 0 : error_set(e, "%.160s: out of memory", name);
 }
 
-/* Room for one more item behind `count`. */
-static void *grow(void *items, size_t count, size_t size)
-{
-    if (count & (count - 1))
-        return items;
-    return realloc(items, (count ? 2 * count : 1) * size);
-}
-
 static int check_operation(const struct schedule *s, int64_t rank, const struct schedule_operation *op,
                            struct error *e)
 {
@@ -112,9 +105,10 @@ int64_t schedule_add(struct schedule *s, int64_t rank, const struct schedule_ope
 {
     if (check_operation(s, rank, operation, e) != 0)
         return -1;
-    struct schedule_operation *operations = grow(s->operations, s->operation_count, sizeof *operations);
+    struct schedule_operation *operations =
+        grow_by_one(s->operations, s->operation_count, sizeof *operations);
     s->operations = operations ? operations : s->operations;
-    uint32_t *rank_of = operations ? grow(s->rank_of, s->operation_count, sizeof *rank_of) : NULL;
+    uint32_t *rank_of = operations ? grow_by_one(s->rank_of, s->operation_count, sizeof *rank_of) : NULL;
     s->rank_of = rank_of ? rank_of : s->rank_of;
     if (!rank_of)
         return error_set(e, "%.160s: out of memory", s->name);
@@ -154,7 +148,7 @@ int schedule_add_wait(struct schedule *s, int64_t operation, int64_t before, boo
                          s->name, operation, before);
     if (s->waits_added == SCHEDULE_MOST_WAITS)
         return error_set(e, "%.160s: more than %d dependencies", s->name, SCHEDULE_MOST_WAITS);
-    struct schedule_wait *waits = grow(s->waits, s->waits_added, sizeof *waits);
+    struct schedule_wait *waits = grow_by_one(s->waits, s->waits_added, sizeof *waits);
     if (!waits)
         return error_set(e, "%.160s: out of memory", s->name);
     s->waits = waits;
@@ -271,27 +265,30 @@ static int unmatched(const struct schedule *s, const struct end *end, struct err
                           sends ? end->from : end->to, end->tag, sends ? "send" : "recv");
 }
 
+static int unequal(const struct schedule *s, uint32_t send, uint32_t recv, struct error *e)
+{
+    char where[60];
+    schedule_where(s, send, where, sizeof where);
+    return schedule_error(s, recv, e, "the recv has %" PRId64 " bytes, and its send on %s has %" PRId64,
+                          s->operations[recv].size, where, s->operations[send].size);
+}
+
 static int match_ends(struct schedule *s, const struct end *sends, size_t send_count, const struct end *recvs,
                       size_t recv_count, struct error *e)
 {
     for (size_t i = 0; i < send_count || i < recv_count; i++) {
-        struct end send = {0}, recv = {0};
         if (i == send_count)
             return unmatched(s, &recvs[i], e);
         if (i == recv_count)
             return unmatched(s, &sends[i], e);
-        send = sends[i];
-        recv = recvs[i];
+        struct end send = sends[i], recv = recvs[i];
         send.operation = recv.operation = 0;
         int order = by_message(&send, &recv);
         if (order) /* the one that comes first has no other */
             return unmatched(s, order < 0 ? &sends[i] : &recvs[i], e);
         uint32_t a = sends[i].operation, b = recvs[i].operation;
-        char where[60];
-        schedule_where(s, a, where, sizeof where);
         if (s->operations[a].size != s->operations[b].size)
-            return schedule_error(s, b, e, "the recv has %" PRId64 " bytes, and its send on %s has %" PRId64,
-                                  s->operations[b].size, where, s->operations[a].size);
+            return unequal(s, a, b, e);
         s->match[a] = b;
         s->match[b] = a;
     }
